@@ -161,26 +161,16 @@ func (b *builder) at(p string, flags uint64, mode uint32) program.Slot {
 	if p == "" {
 		p = "."
 	}
-	from := b.root
-	if name, ok := b.inProc(p); ok {
-		from, p = b.proc, name
-	}
-	return b.Open(b.label, unix.SYS_OPENAT2, from.Arg(), program.Str(p),
+	return b.Open(b.label, unix.SYS_OPENAT2, b.root.Arg(), program.Str(p),
 		program.Struct(how, showHow), program.Int(len(how)))
-}
-
-// inProc reports whether a path lies in the procfs that is held open, and returns its name there.
-func (b *builder) inProc(p string) (name string, ok bool) {
-	if b.procAt == "" {
-		return "", false
-	}
-	return strings.CutPrefix(p, b.procAt+"/")
 }
 
 // showHow formats a struct open_how.
 func showHow(b []byte) string {
 	s := "O_RDONLY"
 	switch f := binary.NativeEndian.Uint64(b); {
+	case f&unix.O_PATH != 0 && f&unix.O_NOFOLLOW != 0:
+		s = "O_PATH|O_NOFOLLOW"
 	case f&unix.O_PATH != 0:
 		s = "O_PATH"
 	case f&unix.O_EXCL != 0:
@@ -226,9 +216,6 @@ func (b *builder) mkdir(p string, mode uint32) {
 
 // point creates a mount point of the right kind if it is missing, and opens it.
 func (b *builder) point(p string, dir bool) program.Slot {
-	if _, ok := b.inProc(p); ok { // procfs has fixed entries
-		return b.at(p, unix.O_PATH, 0)
-	}
 	if dir {
 		b.mkdir(p, 0o755)
 	} else {

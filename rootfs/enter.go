@@ -9,12 +9,12 @@ import (
 // Enter makes the tree the root and detaches the host's. pivot_root(".", ".") alone would be unsafe: a symbolic link in
 // an image or a shared directory can lead a mount onto the root itself ("proc -> .."); umount2(".") would then detach
 // that mount and leave the host's tree at "/..". Therefore the host's root is moved to a directory of the staging
-// tmpfs, to which only brig writes. A second pivot, from staging to an image, leaves nothing of the host.
+// tmpfs, to which only brig writes.
 //
-// A prepared tree remains beneath the jail's root. It contains nothing that a jail must not see, umount2(2) would wait
-// for the kernel (RCU, up to milliseconds), and access below a mount needs capabilities that suffice to undo every
-// mount. After chroot(2), the kernel treats a mount on top of the namespace's root as the root of the namespace, so a
-// user namespace can be made there.
+// A prepared tree remains beneath the jail's root, and staging beneath an image. Neither contains anything that a jail
+// must not see, umount2(2) would wait for the kernel (RCU, up to milliseconds), and access below a mount needs
+// capabilities that suffice to undo every mount. After chroot(2), the kernel treats a mount on top of the namespace's
+// root as the root of the namespace, so a user namespace can be made there.
 func (t *Tree) Enter() {
 	b := &t.b
 	b.label = "pivot"
@@ -42,16 +42,13 @@ func (t *Tree) Seal() {
 	b.label = "pivot"
 	if b.spec.Image != nil {
 		b.Program.Close(b.label, b.staging)
+		b.Add(b.label, unix.SYS_MOVE_MOUNT, b.root.Arg(), program.Str(""), program.CWD(), program.Str("/"), fromEmpty())
 		b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
-		b.Add(b.label, unix.SYS_PIVOT_ROOT, program.Str("."), program.Str("."))
-		b.Add(b.label, unix.SYS_UMOUNT2, program.Str("."), detach())
+		b.Add(b.label, unix.SYS_CHROOT, program.Str("."))
 	}
 	b.Add(b.label, unix.SYS_CHDIR, program.Str("/"))
 	if b.spec.Image == nil || !b.spec.Image.Writable {
 		b.setattr(program.CWD(), "/", rdonly|nosuid|nodev, 0)
-	}
-	if b.procAt != "" {
-		b.Program.Close(b.label, b.proc)
 	}
 	b.Program.Close(b.label, b.root)
 }

@@ -24,6 +24,8 @@ func (b *builder) entry(e *Entry) {
 		b.Program.Close(b.label, t)
 	case Overlay:
 		b.overlay(e)
+	case COW:
+		b.cow(e)
 	case Cover:
 		b.takeSources()
 		if e.Source.Mounted {
@@ -41,6 +43,8 @@ func (b *builder) entry(e *Entry) {
 		b.mounted(m, e.Target)
 	case Scratch:
 		b.scratch(e)
+	case ImageTree:
+		b.imageTree()
 	case Proc:
 		b.procfs(e)
 	case Devpts:
@@ -61,11 +65,9 @@ func (b *builder) entry(e *Entry) {
 		b.sealed(e)
 	case Pin:
 		b.mkdir(e.Target, 0o755)
-		at := b.at(e.Target, unix.O_PATH, 0)
-		t := b.Open(b.label, unix.SYS_OPEN_TREE, at.Arg(), program.Str(""), cloneAll())
-		b.attachTo(t, at)
-		b.Program.Close(b.label, t)
-		b.Program.Close(b.label, at)
+		b.held(e, unix.O_PATH)
+	case Held:
+		b.held(e, unix.O_PATH|unix.O_NOFOLLOW)
 	}
 }
 
@@ -104,24 +106,13 @@ func Procfs(p *program.Program) program.Slot {
 	return b.newMount("proc", nosuid|nodev|noexec)
 }
 
-// procfs keeps the mount's descriptor for the masks if others may have shaped the tree. A link such as "proc -> ." in
-// an image would mount it on the root itself, where "/.." finds it and a lookup of "proc/keys" does not.
 func (b *builder) procfs(e *Entry) {
 	m := b.spec.Proc
-	if m == 0 || b.procIs != "" {
+	if m == 0 {
 		m = b.newMount("proc", nosuid|nodev|noexec)
 	}
-	if b.ours {
-		b.mounted(m, e.Target)
-		b.procIs = e.Target
-		return
-	}
-	b.attach(m, e.Target, true)
+	b.mounted(m, e.Target)
 	b.procIs = e.Target
-	if b.procAt != "" {
-		b.Program.Close(b.label, b.proc)
-	}
-	b.proc, b.procAt = m, e.Target
 }
 
 // scratch makes a writable directory of the staging tmpfs: a bind mount of a part stays writable when the mount of the
@@ -236,28 +227,9 @@ func (b *builder) copy(e *Entry) {
 	b.Program.Close(b.label, from)
 }
 
-// mask covers a path with an empty read-only directory, or with /dev/null.
+// mask covers a path with an empty read-only directory, or with /dev/null. One mount of each kind has the attributes;
+// the others are copies of it, which inherit them.
 func (b *builder) mask(e *Entry) {
-	if b.ours {
-		b.maskOurs(e)
-		return
-	}
-	if e.SourceIsDir {
-		b.openEmpty()
-		t := b.Open(b.label, unix.SYS_OPEN_TREE, program.Int(fdEmpty), program.Str(""),
-			clone(unix.AT_EMPTY_PATH, "|AT_EMPTY_PATH"))
-		b.setattr(t.Arg(), "", rdonly|nosuid|nodev|noexec, unix.AT_EMPTY_PATH)
-		b.mounted(t, e.Target)
-		return
-	}
-	t := b.tree(&Source{Path: "/dev/null"}, rdonly|nosuid|noexec)
-	b.attach(t, e.Target, false)
-	b.Program.Close(b.label, t)
-}
-
-// maskOurs is mask for a tree built by brig. One mount of each kind has the attributes; the others are copies of it,
-// which inherit them.
-func (b *builder) maskOurs(e *Entry) {
 	kind, from, attr := 0, "/dev/null", uint64(rdonly|nosuid|noexec)
 	if e.SourceIsDir {
 		kind, from, attr = 1, emptyDir, attr|nodev
@@ -277,19 +249,4 @@ func (b *builder) maskOurs(e *Entry) {
 func (b *builder) bind(from, to string) {
 	null := program.Named(0, "NULL")
 	b.Add(b.label, unix.SYS_MOUNT, program.Str(from), program.Str(to), null, program.Named(unix.MS_BIND, "MS_BIND"), null)
-}
-
-// sealed makes a directory or file of the tree read-only by a bind mount of itself.
-func (b *builder) sealed(e *Entry) {
-	if b.ours {
-		b.bind(e.Target, e.Target)
-		b.setattr(b.root.Arg(), e.Target, rdonly|nosuid|nodev|noexec, 0)
-		return
-	}
-	from := b.at(e.Target, unix.O_PATH, 0)
-	t := b.Open(b.label, unix.SYS_OPEN_TREE, from.Arg(), program.Str(""), clone(unix.AT_EMPTY_PATH, "|AT_EMPTY_PATH"))
-	b.setattr(t.Arg(), "", rdonly|nosuid|nodev|noexec, unix.AT_EMPTY_PATH)
-	b.attachTo(t, from)
-	b.Program.Close(b.label, t)
-	b.Program.Close(b.label, from)
 }

@@ -59,6 +59,6 @@ func Widen(p *program.Program, some program.Slot) {
 // On returns a copy of the tree that continues in another program: the suffix of the same list.
 func (t *Tree) On(p *program.Program) *Tree {
 	c := &Tree{t.b}
-	c.b.Program, c.b.made, c.b.disks = p, maps.Clone(t.b.made), slices.Clone(t.b.disks)
+	c.b.Program, c.b.made, c.b.disks, c.b.uppers = p, maps.Clone(t.b.made), slices.Clone(t.b.disks), nil
 	return c
 }

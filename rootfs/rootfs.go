@@ -4,9 +4,11 @@
 // The tree is built below the working directory of the jail's first process, while the host's tree is still reachable
 // by absolute paths, and then becomes the root by pivot_root(2):
 //
-//	staging (tmpfs, mounted over "/") = the root, or: staging/{lower,upper,work} and the root an overlay on them
-//	    system directories, /etc, /dev, /proc and its masks, the caller's mounts in order
-//	pivot_root(".", ".put_old"), umount2(".put_old", MNT_DETACH), for an image pivot_root(".", "."), read-only
+//	staging (tmpfs, mounted over "/")
+//	    /dev, /proc and its masks, system directories, /etc
+//	    for an image: an overlay on staging/{lower,upper,work}, to which /dev and /proc move
+//	    the caller's mounts in order
+//	pivot_root(".", ".put_old"), umount2(".put_old", MNT_DETACH), for an image chroot("."), read-only
 //
 // Every mount point is opened by openat2(2) with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS relative to the descriptor
 // of the new root, and mounts are attached to its descriptor: no symbolic link of a payload, an image or a shared
@@ -41,17 +43,24 @@ const (
 	Overlay             // a private read-only overlay of the directory Source (overlayfs)
 	// the same, mounted over Source itself in the old tree: bind mounts from there are of the overlay
 	Cover
+	// a writable overlay of the directory Source, whose upper directory, of Mode, is in a tmpfs(5) of Size bytes and
+	// Inodes files, or in the directory Upper
+	COW
 	Tmpfs   // a tmpfs(5) of Size bytes and Inodes files
 	Scratch // a writable directory of the staging tmpfs
 	Dir     // a directory
 	Symlink // a link with Text
 	File    // a file with Text as its content
 	Copy    // a file with the content of the system's file Source, at most Size bytes
-	Proc    // procfs (proc(5)), if Root.Proc is none
-	Devpts  // a private devpts
-	Mask    // an unreadable target: covered by an empty file or directory
-	Sealed  // the target itself made read-only
-	Pin     // the target mounted on itself, so that it cannot be renamed or removed (rename(2) EBUSY)
+	// Root.Image becomes the root. Proc, Mask and Sealed come before it, and before anything else that others may have
+	// shaped: their targets are looked up as plain paths.
+	ImageTree
+	Proc   // procfs (proc(5)), if Root.Proc is none
+	Devpts // a private devpts
+	Mask   // an unreadable target: covered by an empty file or directory
+	Sealed // the target itself made read-only
+	Pin    // the target, a directory, mounted on itself, so that it cannot be renamed or removed (rename(2) EBUSY)
+	Held   // the same for a target that exists, of any type, with Attr for everything mounted there
 )
 
 // Entry is one file or mount in the tree. Target is relative to the root, without a leading slash.
@@ -60,6 +69,8 @@ type Entry struct {
 	Label        string // the step's label; "" means "rootfs"
 	Target       string
 	Source       Source
+	Ghosts       []Ghost // COW: what stands for absent paths
+	Upper        *Source // COW: a directory of the host with the directories "upper" and "work"; nil for a tmpfs
 	Text         string
 	Size, Inodes int64 // for Devpts, Inodes is the number of terminals
 	Mode         uint32
@@ -69,16 +80,22 @@ type Entry struct {
 	Guarded      bool   // from this entry on, others may have shaped the tree
 }
 
+// Ghost stands for an absent path of a COW: an empty socket, or a file with Text. It is in a layer of its own.
+type Ghost struct{ Path, Text string }
+
 // Image is a root provided by the caller.
 type Image struct {
 	Source   Source
-	Overlay  bool // a writable layer in memory, for the creation of mount points
-	Writable bool // the payload may write to it
+	Carried  []string // the mounts made before it that move to the same places in it
+	Overlay  bool     // a writable layer, for the creation of mount points
+	Writable bool     // the payload may write to it
+	Upper    *Source  // the layer, as Entry.Upper; nil for a part of the staging tmpfs
+	Keep     bool     // Tree.Uppers returns its upper directory
 }
 
 // Root describes the whole tree.
 type Root struct {
-	Size, Inodes int64 // of the staging tmpfs, which also holds a writable root's changes
+	Size, Inodes int64 // of the staging tmpfs, which also holds a writable root's changes in memory
 	Image        *Image
 	Entries      []Entry
 	Own          []Entry // the caller's entries, added later by Add: a Cover clones their sources first
@@ -105,6 +122,7 @@ const (
 const (
 	fdLower = 260
 	fdEmpty = 261
+	fdUpper = TreeFD // closed again before any other use
 )
 
 // FirstDisk is the first of the fixed descriptor numbers at which the tmpfs mounts that the payload can fill stay open
@@ -127,16 +145,13 @@ type builder struct {
 	made    map[string]bool // directories that this program has created
 	empty   bool            // fdEmpty is open
 	masked  [2]string       // an existing mask of a file and one of a directory, to be mounted again
-	// proc is the jail's procfs at procAt, set if it is mounted where an image may have put links: its masks are looked
-	// up from it, because a second lookup of the path may lead elsewhere by then
-	proc   program.Slot
-	procAt string
-	procIs string // where procfs is mounted, in a tree built by brig too
+	procIs  string          // where procfs is mounted
 	// ours means that this program made everything in the new root, so that paths need no guarded lookup. It ends with
 	// the first entry that others may have shaped.
 	ours    bool
 	noLinks bool       // of the current entry
 	disks   [][]string // nil: not requested
+	uppers  []program.Slot
 }
 
 // Tree is a root under construction. The steps are Begin, Add, Enter and Seal. Add can also follow Enter, for entries
@@ -146,7 +161,7 @@ type Tree struct{ b builder }
 // Begin appends the operations that begin the tree. The entries in Root, which Add adds later, determine what is
 // prepared.
 func Begin(p *program.Program, r *Root) *Tree {
-	t := &Tree{builder{Program: p, spec: r, label: "rootfs", made: map[string]bool{"": true}, ours: r.Image == nil}}
+	t := &Tree{builder{Program: p, spec: r, label: "rootfs", made: map[string]bool{"": true}, ours: true}}
 	b := &t.b
 	if r.Watched {
 		b.disks = [][]string{}
@@ -160,7 +175,7 @@ func Begin(p *program.Program, r *Root) *Tree {
 	}
 	b.Add("mount", unix.SYS_UMASK, program.Int(0)) // the modes below are exact
 	b.stage()
-	if r.Later || slices.ContainsFunc(r.Entries, func(e Entry) bool {
+	if r.Later || r.Image != nil || slices.ContainsFunc(r.Entries, func(e Entry) bool {
 		return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted
 	}) {
 		b.openEmpty() // now, since a mount of the caller may cover its place
@@ -181,6 +196,12 @@ func (t *Tree) Add(entries []Entry) {
 	}
 }
 
+// Uppers returns the upper directories that Begin or Add have opened since the last call. The caller closes them.
+func (t *Tree) Uppers() (list []program.Slot) {
+	list, t.b.uppers = t.b.uppers, nil
+	return list
+}
+
 // Disks returns the targets of each tmpfs that stays open from FirstDisk on.
 func (t *Tree) Disks() [][]string { return t.b.disks }
 
@@ -194,7 +215,7 @@ func (b *builder) keepDisk(m program.Slot, targets ...string) {
 
 // shared returns the payload's paths that are in the staging tmpfs.
 func (r *Root) shared() (targets []string) {
-	if r.Image != nil && r.Image.Writable {
+	if r.Image != nil && r.Image.Writable && r.Image.Upper == nil {
 		targets = []string{"/"}
 	}
 	for i := range r.Entries {
@@ -219,32 +240,6 @@ func (b *builder) stage() {
 	b.keepDisk(b.staging, r.shared()...)
 	if !b.brief() {
 		b.Add(b.label, unix.SYS_MOVE_MOUNT, b.root.Arg(), program.Str(""), program.CWD(), program.Str("/"), fromEmpty())
-	}
-	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
-	if r.Image == nil {
-		return
-	}
-	b.label = "image"
-	b.empty = true // beside the root, so that the image cannot affect it
-	b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str("empty"), octal(0o555))
-	empty := b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str("empty"), oPath(unix.O_DIRECTORY), program.Int(0))
-	b.keepEmpty(empty)
-	if !r.Image.Overlay {
-		b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str("lower"), octal(0o755))
-		tree := b.tree(&r.Image.Source, rdonly|nosuid|nodev)
-		b.Add(b.label, unix.SYS_MOVE_MOUNT, tree.Arg(), program.Str(""), program.CWD(), program.Str("lower"), fromEmpty())
-		b.root = tree
-	} else {
-		for _, d := range []string{"lower", "upper", "work", "root"} {
-			b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str(d), octal(0o755))
-		}
-		tree := b.tree(&r.Image.Source, rdonly|nosuid|nodev)
-		b.Add(b.label, unix.SYS_MOVE_MOUNT, tree.Arg(), program.Str(""), program.CWD(), program.Str("lower"), fromEmpty())
-		b.Program.Close(b.label, tree)
-		b.Add(b.label, unix.SYS_MOUNT, program.Str("overlay"), program.Str("root"), program.Str("overlay"),
-			program.Named(unix.MS_NOSUID|unix.MS_NODEV, "MS_NOSUID|MS_NODEV"),
-			program.Str("lowerdir=lower,upperdir=upper,workdir=work,userxattr"))
-		b.root = b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str("root"), oPath(unix.O_DIRECTORY), program.Int(0))
 	}
 	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
 }

@@ -1,0 +1,57 @@
+package rootfs
+
+import (
+	"fmt"
+
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+// imageTree makes the image, or an overlay of it, the new root, and moves the carried mounts there. Each place in it is
+// looked up once, and what was mounted below them before moves with them: a link such as "proc -> ." in an image moves
+// procfs to the root of the image, but does not take its masks away.
+func (b *builder) imageTree() {
+	image := b.spec.Image
+	if b.root = b.mountIn("lower", &image.Source, rdonly|nosuid|nodev); image.Overlay {
+		b.Program.Close(b.label, b.root)
+		b.root = b.imageOverlay()
+	}
+	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
+	b.ours, b.made = false, map[string]bool{"": true}
+	for _, name := range image.Carried {
+		b.label = name
+		at := b.point(name, true)
+		b.Add(b.label, unix.SYS_MOVE_MOUNT, b.staging.Arg(), program.Str(name), at.Arg(), program.Str(""),
+			program.Named(unix.MOVE_MOUNT_T_EMPTY_PATH, "MOVE_MOUNT_T_EMPTY_PATH"))
+		b.Program.Close(b.label, at)
+	}
+}
+
+// mountIn mounts a directory of the host at a new directory of the staging tmpfs.
+func (b *builder) mountIn(name string, src *Source, attr uint64) program.Slot {
+	b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str(name), octal(0o755))
+	tree := b.tree(src, attr)
+	b.Add(b.label, unix.SYS_MOVE_MOUNT, tree.Arg(), program.Str(""), program.CWD(), program.Str(name), fromEmpty())
+	return tree
+}
+
+// imageOverlay mounts the overlay of an image in one call, and opens it. The layers have short names in the staging
+// tmpfs, which the jail leaves: cow has other needs. volatile is described there.
+func (b *builder) imageOverlay() program.Slot {
+	img, made, at, options := b.spec.Image, []string{upperDir, workDir, "root"}, "", "userxattr"
+	if img.Upper != nil {
+		b.Program.Close(b.label, b.mountIn("disk", img.Upper, nosuid|nodev))
+		made, at, options = made[2:], "disk/", options+",volatile"
+	}
+	for _, d := range made {
+		b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str(d), octal(0o755))
+	}
+	b.Add(b.label, unix.SYS_MOUNT, program.Str("overlay"), program.Str("root"), program.Str("overlay"),
+		program.Named(unix.MS_NOSUID|unix.MS_NODEV, "MS_NOSUID|MS_NODEV"),
+		program.Str(fmt.Sprintf("lowerdir=lower,upperdir=%[1]supper,workdir=%[1]swork,%[2]s", at, options)))
+	if img.Keep {
+		b.keepUpper(program.CWD(), at+upperDir)
+	}
+	return b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str("root"), oPath(unix.O_DIRECTORY), program.Int(0))
+}
