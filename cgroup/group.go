@@ -3,7 +3,6 @@ package cgroup
 import (
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -60,10 +59,10 @@ func (g *Group) Dirs() (v2 string, v1 map[string]string) {
 	return v2, v1
 }
 
-// V2 is 1 if the plan has a version 2 directory, else 0.
+// V2 returns 1 if the plan has a version 2 directory, else 0.
 func (p *Plan) V2() int { return len(p.Branches) - len(p.V1Joins()) }
 
-// V1Joins are the version 1 hierarchies that a process has to join by itself.
+// V1Joins returns the version 1 hierarchies that a process has to join by itself.
 func (p *Plan) V1Joins() (bases []string) {
 	for _, b := range p.Branches {
 		if b.Version == 1 {
@@ -71,20 +70,6 @@ func (p *Plan) V1Joins() (bases []string) {
 		}
 	}
 	return bases
-}
-
-// Populated reports whether a process is in the group or, in version 2, in a group inside it.
-func (g *Group) Populated() (bool, error) {
-	for d := range g.made() {
-		text, err := d.read(d.pick("cgroup.events", "cgroup.procs"))
-		if err != nil && !removed(err) {
-			return false, err
-		}
-		if keyed(text)["populated"] > 0 || d.Version == 1 && strings.TrimSpace(text) != "" {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // Unthrottle removes the limit on processor time, so that the quota does not delay the end of the group's processes. A

@@ -11,13 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kill ends all processes of the group: by cgroup.kill (≥ 5.14), or one by one while they are frozen.
-func (g *Group) Kill() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.kill()
-}
-
 func (g *Group) kill() error {
 	for _, d := range g.dirs {
 		if d.fd >= 0 && d.Version == 2 && d.put("cgroup.kill", "1") == nil {
@@ -136,7 +129,8 @@ func killListed(dir int, pids []string) (err error) {
 func removed(err error) bool { return errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) }
 
 // ErrNoFreezer is the error for a group without a freezer.
-var ErrNoFreezer = errors.New("the group can not be frozen: there is neither a version 2 tree nor a freezer controller")
+var ErrNoFreezer = errors.New("the group cannot be frozen: brig may use neither a version 2 tree nor a freezer " +
+	"controller here")
 
 // Freeze stops all processes of the group and waits until they have stopped, or resumes them: cgroup.freeze (≥
 // 5.2), or version 1's freezer.state.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"brig/internal/sys"
 )
 
 // hierarchy is a mounted tree of control groups: a line of proc_pid_mountinfo(5).
@@ -94,7 +96,7 @@ func hierarchies(mountinfo string) (list []hierarchy) {
 			continue
 		}
 		super := strings.Split(g[2], ",")
-		list = append(list, hierarchy{root: unescape(f[3]), point: unescape(f[4]), v2: g[0] == "cgroup2",
+		list = append(list, hierarchy{root: sys.MountPath(f[3]), point: sys.MountPath(f[4]), v2: g[0] == "cgroup2",
 			ro: slices.Contains(strings.Split(f[5], ","), "ro") || slices.Contains(super, "ro"), options: super})
 	}
 	return list
@@ -115,14 +117,6 @@ func (h *hierarchy) dir(group string) string {
 }
 
 func above(p string) bool { return p == "/.." || strings.HasPrefix(p, "/../") }
-
-// unescape decodes the octal escapes of space, tab, newline and backslash: proc_pid_mountinfo(5).
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
-}
 
 // printable returns a value, quoted if it could control a terminal.
 func printable(s string) string {

@@ -180,3 +180,24 @@ func putIn(t testing.TB, g *Group, pid int) {
 		}
 	}
 }
+
+// Populated reports whether a process is in the group or, in version 2, in a group inside it.
+func (g *Group) Populated() (bool, error) {
+	for d := range g.made() {
+		text, err := d.read(d.pick("cgroup.events", "cgroup.procs"))
+		if err != nil && !removed(err) {
+			return false, err
+		}
+		if keyed(text)["populated"] > 0 || d.Version == 1 && strings.TrimSpace(text) != "" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Kill ends all processes of the group: by cgroup.kill (≥ 5.14), or one by one while they are frozen.
+func (g *Group) Kill() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.kill()
+}

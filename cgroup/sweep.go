@@ -36,7 +36,7 @@ func (l *Layout) Sweep(most int) (removed []string, busy int, err error) {
 }
 
 // NeedsSweep reports whether killed keepers may have left a group. It looks where every group has its first directory,
-// if this layout has such a place, and changes nothing.
+// if this layout has such a place, and changes nothing. A group without its first directory is found by Sweep only.
 func (l *Layout) NeedsSweep(most int) (found bool) {
 	freezer := l.Controllers["freezer"]
 	if (freezer == "" || l.Denied["freezer"] != "") && (l.Dir == "" || l.Denied[""] != "") {

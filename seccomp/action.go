@@ -9,7 +9,7 @@ import (
 // Action is the kernel's answer to a system call: a SECCOMP_RET_* value of seccomp(2) with data in its low 16 bits.
 type Action uint32
 
-// The actions. Errno and Trace carry data: see ErrnoAction and TraceAction.
+// The actions. Errno and Trace carry data: see ErrnoAction.
 const (
 	KillProcess Action = unix.SECCOMP_RET_KILL_PROCESS
 	KillThread  Action = unix.SECCOMP_RET_KILL_THREAD
@@ -26,9 +26,6 @@ const maxErrno = 4095
 
 // ErrnoAction returns the action that fails a call with errno e.
 func ErrnoAction(e unix.Errno) Action { return Errno | Action(e)&unix.SECCOMP_RET_DATA }
-
-// TraceAction returns the action that notifies a tracer with message n.
-func TraceAction(n uint16) Action { return Trace | Action(n) }
 
 // Base returns the action without its data.
 func (a Action) Base() Action { return a & unix.SECCOMP_RET_ACTION_FULL }

@@ -8,7 +8,7 @@ import _ "embed"
 var defaultBPF string
 
 // DefaultBPF returns the compiled default profile, and whether there is one for this architecture. If there is none,
-// compile DefaultTable.
+// compile the default profile.
 func DefaultBPF() ([]byte, bool) { return []byte(defaultBPF), true }
 
 //go:embed guard_amd64.bpf

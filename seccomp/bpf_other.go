@@ -3,7 +3,7 @@
 package seccomp
 
 // DefaultBPF returns the compiled default profile, and whether there is one for this architecture. If there is none,
-// compile DefaultTable.
+// compile the default profile.
 func DefaultBPF() ([]byte, bool) { return nil, false }
 
 // GuardBPF returns the compiled GuardTable.

@@ -86,7 +86,7 @@ func openCache(dir string) (int, error) {
 	return fd, nil
 }
 
-// private reports whether only this user can have written to the file.
+// private returns an error unless only this user can have written to the file.
 func private(fd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

@@ -152,15 +152,7 @@ func oneOf(path, what, name string, names []string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	return wrong(path, "unknown "+what+" "+words.QuoteASCII(name), suggest(name, names))
-}
-
-// suggest returns the remedy for an unknown name: the nearest valid one, or all of them if none is near.
-func suggest(got string, names []string) string {
-	if best := words.Nearest(got, names); best != "" {
-		return "did you mean " + best + "?"
-	}
-	return "write one of " + strings.Join(names, " ")
+	return wrong(path, "unknown "+what+" "+words.QuoteASCII(name), words.DidYouMean(name, names))
 }
 
 // flagNames returns the seccomp(2) flags that make sense for a filter loaded before exec; see Table.LoadFlags.

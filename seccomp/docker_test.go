@@ -8,7 +8,7 @@ import (
 	libseccomp "github.com/seccomp/libseccomp-golang"
 )
 
-// dockerBPF is the filter that brig-bench gives to bubblewrap.
+// dockerBPF is the filter that brig-bench passes to bubblewrap.
 const dockerBPF = "../cmd/brig-bench/internal/peers/docker_amd64.bpf"
 
 // TestDockerBPF compares the verdicts of dockerBPF with those of Docker's profile; -update compiles it with libseccomp, as

@@ -3,8 +3,6 @@ package seccomp
 import (
 	"errors"
 	"fmt"
-	"math"
-	"strings"
 
 	"brig/internal/strictjson"
 	"brig/internal/words"
@@ -18,11 +16,8 @@ const maxDepth = 16
 
 // Parse parses and checks a profile. The error is a *ProfileError.
 func Parse(data []byte) (*Profile, error) {
-	if len(data) > MaxSize {
-		return nil, wrong("", fmt.Sprintf("is %d bytes long", len(data)), fmt.Sprintf("keep it within %d bytes", MaxSize))
-	}
 	p := &Profile{}
-	d := strictjson.Document{MaxDepth: maxDepth, SkipNull: true, Special: special, Render: render}
+	d := strictjson.Document{MaxSize: MaxSize, MaxDepth: maxDepth, SkipNull: true, Special: special, Render: render}
 	if err := d.Read(data, p); err != nil {
 		return nil, err
 	}
@@ -144,66 +139,8 @@ func readArg(r *strictjson.Reader, path string, to *Arg) error {
 
 // render converts an error of the JSON text to a ProfileError.
 func render(e *strictjson.Error) error {
-	var pe *ProfileError
-	switch e.Code {
-	case strictjson.Encoding:
-		if e.Line == 0 {
-			return wrong("", "is not UTF-8 text", "save it as UTF-8")
-		}
-		return wrong(e.Path, "has half of a surrogate pair", "write the character itself")
-	case strictjson.Syntax, strictjson.Early, strictjson.Trailing:
-		reason := e.Err
-		if e.Code == strictjson.Early {
-			reason = errors.New("the file ends too early")
-		} else if e.Code == strictjson.Trailing {
-			reason = errors.New("more text after the profile's closing brace")
-		}
-		return wrong("", fmt.Sprintf("line %d: not JSON: %v", e.Line, reason),
-			"correct the syntax (JSON has no comments and no trailing commas)")
-	case strictjson.TooDeep:
-		return wrong("", fmt.Sprintf("is nested deeper than %d levels", e.Limit), "flatten it")
-	case strictjson.Duplicate:
-		return wrong(e.Path, "stands twice in one object", "keep one of them")
-	case strictjson.Unknown:
-		return wrong(strictjson.Join(e.Path, e.Key), "unknown key", suggest(e.Key, e.Names))
-	case strictjson.WrongType:
-		want, fix := wants(e.Want)
-		return wrong(e.Path, "is "+kind(e.Got)+", not "+want, fix)
-	case strictjson.Misfit:
-		return wrong(e.Path, "is "+words.QuoteASCII(fmt.Sprint(e.Got)), fmt.Sprintf("write an integer from 0 to %d",
-			uint64(math.MaxUint64)>>(64-e.Limit)))
+	if pe, ok := errors.AsType[*ProfileError](e.Err); ok {
+		return pe
 	}
-	errors.As(e, &pe)
-	return pe
-}
-
-// wants returns the expected kind of value in the words of a profile's messages, and how to write it.
-func wants(want string) (noun, fix string) {
-	switch want {
-	case "an object":
-		return want, "write {…}"
-	case "a list":
-		return "an array", "write […]"
-	case "a string":
-		return want, `write "…"`
-	}
-	return "a number", "write a decimal integer"
-}
-
-// kind returns the kind of a token in the words of a profile's messages.
-func kind(t any) string {
-	switch t.(type) {
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	}
-	switch s := strictjson.Show(t); {
-	case strings.HasPrefix(s, "the number"):
-		return "a number"
-	case s == "a list":
-		return "an array"
-	default:
-		return s
-	}
+	return wrong(e.Parts())
 }

@@ -3,7 +3,6 @@ package seccomp
 import (
 	"embed"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"brig/internal/words"
@@ -27,7 +26,7 @@ func Preset(name string) (*Profile, error) {
 // PresetSource returns the JSON of one of the profiles in this package.
 func PresetSource(name string) ([]byte, error) {
 	if !slices.Contains(Presets(), name) {
-		return nil, fmt.Errorf("seccomp: unknown preset %s; %s", words.QuoteASCII(name), suggest(name, Presets()))
+		return nil, fmt.Errorf("seccomp: unknown preset %s; %s", words.QuoteASCII(name), words.DidYouMean(name, Presets()))
 	}
 	data, err := presetFiles.ReadFile("presets/" + name + ".json")
 	if err != nil {
@@ -44,7 +43,3 @@ func Default() *Profile {
 	}
 	return p
 }
-
-// DefaultTable returns the default profile resolved for this machine's architecture and a process without capabilities.
-// The profile requires no kernel version.
-func DefaultTable() (*Table, error) { return Default().Resolve(Target{Arch: runtime.GOARCH}) }

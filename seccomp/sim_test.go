@@ -1,6 +1,7 @@
 package seccomp
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -99,3 +100,19 @@ func TestSyscallName(t *testing.T) {
 		}
 	}
 }
+
+// SyscallName returns the name of a system call of the native architecture.
+func SyscallName(nr int) (string, bool) {
+	a, ok := findArch(runtime.GOARCH)
+	if !ok {
+		return "", false
+	}
+	return a.syscallName(nr)
+}
+
+// TraceAction returns the action that notifies a tracer with message n.
+func TraceAction(n uint16) Action { return Trace | Action(n) }
+
+// DefaultTable returns the default profile resolved for this machine's architecture and a process without capabilities.
+// The profile requires no kernel version.
+func DefaultTable() (*Table, error) { return Default().Resolve(Target{Arch: runtime.GOARCH}) }

@@ -2,7 +2,6 @@ package seccomp
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -26,15 +25,6 @@ var ownCalls = []struct {
 	goName, name string
 	nr           int
 }{{"amd64", "uretprobe", 335}, {"amd64", "uprobe", 336}, {"riscv64", "riscv_hwprobe", 258}}
-
-// SyscallName returns the name of a system call of the native architecture.
-func SyscallName(nr int) (string, bool) {
-	a, ok := findArch(runtime.GOARCH)
-	if !ok {
-		return "", false
-	}
-	return a.syscallName(nr)
-}
 
 func (a arch) syscallName(nr int) (string, bool) {
 	if nr < 0 || nr > 1<<20 {

@@ -71,7 +71,7 @@ func probe(dir string) error {
 	return os.Remove(d)
 }
 
-// enable returns the groups below dir their controllers. If dir is the own group, the processes in it are in the way
+// enable enables the controllers of the groups below dir. If dir is the own group, the processes in it are in the way
 // (EBUSY): where this test is the only one, it moves to a leaf for the time.
 func (p *parents) enable(dir string, own bool) error {
 	control := filepath.Join(dir, "cgroup.subtree_control")
