@@ -2,6 +2,7 @@ package nsjail
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"runtime"
@@ -86,6 +87,10 @@ func TestAheadIsTheBeginning(t *testing.T) {
 		}
 		return
 	}
+	common := blob[program.HeaderSize+launcher.AheadCommon*program.OpSize:]
+	if at := binary.NativeEndian.Uint64(common[24:]); at != launcher.AheadCommonData { // its second argument
+		t.Errorf("operation %d has data at %d, want %d", launcher.AheadCommon, at, launcher.AheadCommonData)
+	}
 	if !bytes.Equal(launcher.Ahead(), blob) {
 		t.Errorf("%s is not the beginning of the list; rewrite it with -update", aheadFile)
 	}
@@ -98,6 +103,14 @@ func TestAheadIsOfUse(t *testing.T) {
 	end := opAt(want, lastAhead) + 1
 	if end == 0 {
 		t.Fatal("the list has another order")
+	}
+	for name, s := range map[string]spec.Spec{"image": {Rootfs: spec.Rootfs{Path: dir}}, "user": {User: "0:0"}} {
+		got := earlyPlan(t, s).Jail.Ops
+		for i, o := range want[:launcher.AheadCommon+1] {
+			if got[i].Call() != o.Call() || (o.Label == "user") != (i == launcher.AheadCommon) {
+				t.Errorf("%s: operation %d: %s", name, i, got[i].Call())
+			}
+		}
 	}
 	for name, s := range map[string]spec.Spec{
 		"work":    {Mounts: []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}},

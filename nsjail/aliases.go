@@ -1,7 +1,6 @@
 package nsjail
 
 import (
-	"brig/internal/words"
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
@@ -13,6 +12,7 @@ type (
 	Spec      = spec.Spec
 	Rootfs    = spec.Rootfs
 	Mount     = spec.Mount
+	Held      = spec.Held
 	MountType = spec.MountType
 	Net       = spec.Net
 	Limits    = spec.Limits
@@ -36,7 +36,11 @@ const (
 	MountData    = spec.MountData
 	MountSymlink = spec.MountSymlink
 	MountVolume  = spec.MountVolume
+	MountCOW     = spec.MountCOW
 )
+
+// StoreDisk is the Mount.Store of a cow mount, or the Rootfs.Store of a root, whose changes are kept on disk.
+const StoreDisk = spec.StoreDisk
 
 // The networks of a Spec.
 const (
@@ -62,6 +66,8 @@ const (
 	DefaultProcesses   = spec.DefaultProcesses
 	DefaultCPUPeriod   = spec.DefaultCPUPeriod
 	DefaultRootSize    = spec.DefaultRootSize
+	DefaultCOWSize     = spec.DefaultCOWSize
+	DefaultCOWInodes   = spec.DefaultCOWInodes
 	DefaultTmpfsSize   = spec.DefaultTmpfsSize
 	DefaultTmpfsInodes = spec.DefaultTmpfsInodes
 	DefaultTerminals   = spec.DefaultTerminals
@@ -75,6 +81,9 @@ const (
 	DefaultWorkdir     = spec.DefaultWorkdir
 	MaxSpecSize        = spec.MaxSpecSize
 )
+
+// ProtectGit in Spec.Protect stands for files of a repository that the host acts on.
+const ProtectGit = spec.ProtectGit
 
 // DefaultRlimits are the resource limits for which Limits.Rlimits has no entry.
 var DefaultRlimits = spec.DefaultRlimits
@@ -100,9 +109,6 @@ func LimitTable() []Limit { return spec.LimitTable() }
 
 // Mechanisms lists every mechanism in the order in which a report shows them.
 func Mechanisms() []Mechanism { return spec.Mechanisms() }
-
-// Nearest returns the member of list that a misspelt word most likely means, or "".
-func Nearest(word string, list []string) string { return words.Nearest(word, list) }
 
 // The facts that Look returns.
 type (

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"brig/cgroup"
 	"brig/internal/sys"
+	"brig/nsjail/internal/ghost"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
@@ -56,14 +58,18 @@ type Cmd struct {
 	started    bool
 	parked     bool // its payload waits for another Cmd: Runner.PrestartRunning
 	taken      bool // its payload was parked
-	jail            // zero before Start
+	ghosts     *ghost.Set
+	jail       // zero before Start
 	plan       *plan.Plan
 	streams    run.Streams
 	closers    []io.Closer // other files to close at the end
 	marks      [7]time.Time
 	result     *Result
 	state      outcome
-	network    *network // nil for a jail without NetEgress and published ports
+	changes    []Change           // those of plan.Uppers that have arrived
+	stores     map[int]*run.Store // the directories for changes on disk, by mount
+	counting   sync.Mutex         // held while these are counted
+	network    *network           // nil for a jail without NetEgress and published ports
 	frozen     atomic.Bool
 	stopOOM    func() error // nil if there is no watch
 	timers     run.Timers
@@ -86,7 +92,8 @@ type outcome struct {
 	sampled    time.Duration // processor time of the payload: launcher.Usage.Sampled
 	oomGroup   bool          // running out of memory ends the whole jail
 	full       []string      // the tmpfs mounts that were full at the end
-	disk       int64         // bytes in all tmpfs mounts; -1 if unknown
+	disk       int64         // bytes in all tmpfs mounts, and of changes on disk; -1 if unknown
+	overDisk   bool          // changes on disk are above their limit
 	stats      cgroup.Stats  // the statistics of the control group
 	before     cgroup.Stats  // those of a payload that was taken, at that time
 	violation  launcher.Violation
@@ -172,3 +179,32 @@ func (c *Cmd) Plan() *plan.Plan {
 func (c *Cmd) Pid() int { return c.pid }
 
 func (c *Cmd) mark(phase int) { c.marks[phase] = time.Now() }
+
+// openStreams opens the payload's streams: see run.Streams.
+func (c *Cmd) openStreams() ([]int, error) {
+	h, s := c.plan.Host, &c.streams
+	c.setStreams()
+	s.Chown, s.UID, s.GID, s.Same = h.Drop, h.PayloadUID, h.PayloadGID, c.plan.SameFiles
+	return s.Open()
+}
+
+// setStreams sets what the caller asks for.
+func (c *Cmd) setStreams() {
+	l, s := &c.Spec.Limits, &c.streams
+	s.In, s.Out, s.Terminal, s.TTY = c.Stdin, [2]io.Writer{c.Stdout, c.Stderr}, c.Terminal, c.Spec.TTY
+	s.Keep, s.Read, s.Count = int64(l.Output), l.NeedsCopies() || c.parked, c.countOutput
+}
+
+// endStreams ends the copies and closes the files that the Cmd holds until the jail ends.
+func (c *Cmd) endStreams() {
+	c.streams.End()
+	for _, f := range c.closers {
+		f.Close()
+	}
+}
+
+// outputCounts returns the number of bytes that the keeper has copied and dropped.
+func (c *Cmd) outputCounts() Output {
+	bytes, dropped := c.streams.Counts()
+	return Output{StdoutBytes: bytes[0], StderrBytes: bytes[1], StdoutDropped: dropped[0], StderrDropped: dropped[1]}
+}

@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +19,7 @@ func image(t *testing.T) string {
 		t.Fatal(err)
 	}
 	files := map[string]bool{}
-	for _, p := range []string{"/bin/sh", "/bin/cat", "/bin/touch", "/bin/head", "/bin/ls", "/bin/stat", "/bin/mkdir"} {
+	for _, p := range []string{"/bin/sh", "/bin/cat", "/bin/touch", "/bin/head", "/bin/ls", "/bin/stat", "/bin/mkdir", "/bin/rmdir"} {
 		files[p] = true
 		out, err := exec.Command("ldd", p).Output()
 		if err != nil {
@@ -67,6 +68,43 @@ func TestRootfs(t *testing.T) {
 	out, r := mustRun(t, c)
 	if !strings.Contains(out, "No space left on device") || r.ExitCode != 0 {
 		t.Errorf("%q %+v", out, r)
+	}
+}
+
+// TestHostsOfAnotherOwner: a tree whose /etc is somebody else's is a root, without a file put there.
+func TestHostsOfAnotherOwner(t *testing.T) {
+	img := image(t)
+	if err := os.Symlink("usr/share", filepath.Join(img, "etc")); err != nil {
+		t.Fatal(err)
+	}
+	c := shell("echo ran")
+	c.Spec.Rootfs.Path = img
+	wantOutput(t, c, "ran")
+	if os.Geteuid() != 0 {
+		return // only root can make it somebody else's
+	}
+	dir := filepath.Join(img, "usr/share")
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chown(dir, 4711, 4711)); err != nil {
+		t.Fatal(err)
+	}
+	c = shell("echo ran")
+	c.Spec.Rootfs.Path = img
+	wantOutput(t, c, "ran")
+}
+
+// TestRemovedDirectory: a directory of a writable root that was removed can be made again and is empty, or the kernel
+// refuses that, and the report has the reason.
+func TestRemovedDirectory(t *testing.T) {
+	img := image(t)
+	if err := os.Mkdir(filepath.Join(img, "gone"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := shell("rmdir /gone && mkdir /gone && ls -d /gone")
+	c.Spec.Rootfs = spec.Rootfs{Path: img, Writable: true}
+	out, r := mustRun(t, c)
+	notes := strings.Join(r.Notes, "\n")
+	if made := r.ExitCode == 0 && out == "/gone\n"; made == strings.Contains(notes, "a removed directory could not be made again") {
+		t.Errorf("%q %d, notes %q", out, r.ExitCode, notes)
 	}
 }
 

@@ -31,7 +31,8 @@ func TestOnlyOwnMountsAreLeftBehind(t *testing.T) {
 		"other":   {bind("/proc/tty"), false},
 		"below":   {bind("/"), false},
 		"link":    {bind(link), false},
-		"image":   {spec.Spec{Rootfs: spec.Rootfs{Path: dir}}, false},
+		"image":   {spec.Spec{Rootfs: spec.Rootfs{Path: "/etc/default"}}, true},
+		"mounted": {spec.Spec{Rootfs: spec.Rootfs{Path: "/proc/tty"}}, false},
 		"no init": {spec.Spec{NoInit: true}, false},
 	} {
 		if got := opAt(earlyPlan(t, tt.spec).Jail.Ops, "[itself, mount namespace]") >= 0; got != tt.want {

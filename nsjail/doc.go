@@ -23,36 +23,36 @@
 //
 // # Flow
 //
-//	Spec ──Check──► problems           pure: the same on every machine
-//	 │
-//	Look(Spec) ──► Host                the only reading of the machine; it changes nothing
-//	 │               │
-//	 └──Resolve──────┴──► Plan         pure: the same Spec, Host and mode give the same Plan
-//	                       ├─ Plan.String    what `brig explain` prints
-//	                       └─ Plan.Jail      the program, performed step by step; an error names its step
+//	Spec --Check--> problems           pure: the same on every machine
+//	 |
+//	Look(Spec) --> Host                the only reading of the machine; it changes nothing
+//	 |               |
+//	 +--Resolve------+--> Plan         pure: the same Spec, Host and mode give the same Plan
+//	                       +- Plan.String    what `brig explain` prints
+//	                       +- Plan.Jail      the program, performed step by step; an error names its step
 //
 // A program has no branches: Resolve has decided them. Its order is the table of phases in internal/plan.
 //
 // # Processes
 //
 //	keeper                               launcher             first process              payload
-//	  │ memfd(program), report socket,     │                        ·                        ·
-//	  │ stdin, stdout, stderr, mounts      │                        ·                        ·
-//	  ├───── SCM_RIGHTS, SEQPACKET ───────►│                        ·                        ·
-//	  │                                    ├─ clone3(namespaces, ──►│                        ·
-//	  │◄──── {pid} or {op, errno} ─────────┤         CLONE_PARENT)  │                        ·
-//	  │ pidfd_open                                                  │ uid_map, session,      ·
-//	  │                                                             │ tree, pivot_root, lo,  ·
-//	  │                                                             │ rlimits, stdio, caps   ·
-//	  │                                                             ├─ clone(CLONE_VFORK) ──►│
-//	  │                                                             │  (waits)               │ seccomp(2), execve(2)
-//	  │◄──── FAIL {op, errno} ──────────── report socket ───────────┼────── if one fails ────┤
-//	  │◄──── EXEC {pid} ────────────────── report socket ───────────┤ it is init now         │ runs
-//	  │  pidfd_send_signal ────────────────────────────────────────►│─ kill(2) ─────────────►│
-//	  │                                                             │◄──────── its end ──────┘
-//	  │                                                             │ kills and reaps the rest
-//	  │◄──── EXIT {wait status, rusage} ── report socket ───────────┤
-//	  │◄──── pidfd readable: the pid namespace is empty ────────────┘
+//	  | memfd(program), report socket,     |                        .                        .
+//	  | stdin, stdout, stderr, mounts      |                        .                        .
+//	  +----- SCM_RIGHTS, SEQPACKET ------->|                        .                        .
+//	  |                                    +- clone3(namespaces, -->|                        .
+//	  |<---- {pid} or {op, errno} ---------+         CLONE_PARENT)  |                        .
+//	  | pidfd_open                                                  | uid_map, session,      .
+//	  |                                                             | tree, pivot_root, lo,  .
+//	  |                                                             | rlimits, stdio, caps   .
+//	  |                                                             +- clone(CLONE_VFORK) -->|
+//	  |                                                             |  (waits)               | seccomp(2), execve(2)
+//	  |<---- FAIL {op, errno} ------------ report socket -----------+------ if one fails ----+
+//	  |<---- EXEC {pid} ------------------ report socket -----------+ it is init now         | runs
+//	  |  pidfd_send_signal ---------------------------------------->|- kill(2) ------------->|
+//	  |                                                             |<-------- its end ------+
+//	  |                                                             | kills and reaps the rest
+//	  |<---- EXIT {wait status, rusage} -- report socket -----------+
+//	  |<---- pidfd readable: the pid namespace is empty ------------+
 //
 // The launcher is the same binary, taken over by a C constructor before the Go runtime starts (internal/launcher), so
 // that no process is forked from a Go heap. Called by root, it first becomes an unprivileged user of the host, and a
@@ -87,5 +87,5 @@
 // # What is enforced
 //
 // A mechanism that the spec needs and the host lacks is an error, unless Spec.Optional names it. Plan.Enforced and
-// Result.Enforced tell what holds each mechanism. Mechanisms lists them; THREATS.md tells against what.
+// Result.Enforced name what enforces each mechanism. Mechanisms lists them; THREATS.md has what each is for.
 package nsjail

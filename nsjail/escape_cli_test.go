@@ -50,7 +50,9 @@ func (a *attack) runCLI(t *testing.T) (verdict, string) {
 	}
 	defer leak.Close()
 	cmd.ExtraFiles = []*os.File{leak} // descriptor 3, which brig has not asked for
+	cmd.Env = append(os.Environ(), "BRIG_CHANGES="+t.TempDir())
 	cmd.Dir = s.vars["DIR"]
+	cmd.Env = append(os.Environ(), "BRIG_CHANGES="+t.TempDir()) // not the machine's own
 	if s.stdin != nil {
 		cmd.Stdin = s.stdin
 	}

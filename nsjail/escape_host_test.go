@@ -91,6 +91,22 @@ func setupImageProc(t *testing.T, s *scene) {
 	}
 }
 
+// setupImageEtc makes $DIR/root, an image whose /etc is a link to $DIR/victim, a directory in the image and on the host.
+func setupImageEtc(t *testing.T, s *scene) {
+	setupImage(t, s)
+	for _, name := range []string{"tmp", "work", "escape"} {
+		if err := os.Remove(s.path("root/" + name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(s.path("root")+s.path("victim"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(s.path("victim"), s.path("root/etc")); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // setupImage makes $DIR/root, an image whose directories for the jail's own mounts are links to the host's $DIR/victim.
 func setupImage(t *testing.T, s *scene) {
 	for _, d := range []string{"usr", "dev", "proc"} {

@@ -131,18 +131,9 @@ var planChanges = map[string]func(*plan.Plan) bool{
 		p.SameFiles = true
 		return true
 	},
-	"no-masks": func(p *plan.Plan) bool { // every mount of procfs but procfs itself
-		first := true
+	"no-masks": func(p *plan.Plan) bool {
 		return deleteOps(p, func(op *program.Op) bool {
-			if op.Label == "proc" && op.NR == unix.SYS_MOUNT {
-				return true
-			}
-			if op.Label != "proc" || op.NR != unix.SYS_MOVE_MOUNT {
-				return false
-			}
-			mask := !first
-			first = false
-			return mask
+			return op.Label == "proc" && (op.NR == unix.SYS_MOUNT || op.NR == unix.SYS_MOUNT_SETATTR)
 		})
 	},
 }

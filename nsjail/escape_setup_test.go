@@ -2,9 +2,11 @@ package nsjail
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -73,12 +75,15 @@ var setups = map[string]func(*testing.T, *scene){
 	"abstract-socket": setupAbstractSocket, "core-dump": setupCoreDump, "daemon": setupDaemon, "device": setupDevice,
 	"forged-report": setupForgedReport, "hard-link": setupHardLink, "host-fifo": setupFIFO, "protected": setupProtected, "host-flock": setupFlock, "host-message-queue": setupMessageQueue,
 	"host-names": setupHostNames, "host-posix-queue": setupPosixQueue, "host-process": setupHostProcess,
-	"host-shm": setupSharedMemory, "host-toucher": setupToucher, "image": setupImage, "image-proc": setupImageProc,
+	"host-shm": setupSharedMemory, "host-toucher": setupToucher, "image": setupImage, "image-proc": setupImageProc, "image-etc": setupImageEtc,
 	"host-dev-shm": setupDevShm,
 	"loopback":     setupLoopback, "output": setupOutput, "owner": setupOwner, "planted-link": setupPlantedLink,
 	"pipe": setupPipe, "log": setupLog,
 	"secret-env": setupSecretEnv, "session-key": setupSessionKey, "setuid": setupSetuid, "sleeper": setupSleeper,
+	"repository": setupRepository, "deep": setupDeep, "config-link": setupConfigLink, "hooks-path": setupHooksPath, "headless": setupHeadless, "bound-hooks": setupBoundHooks, "bound-below": setupBoundBelow, "hook-link": setupHookLink,
+	"linked-directory": setupLinkedDirectory, "worktree": setupWorktree, "submodule": setupSubmodule, "gitfile": setupGitfile,
 	"submount": setupSubmount, "terminal": setupTerminal, "unix-socket": setupUnixSocket, "untouched": setupUntouched,
+	"unchanged": setupUnchanged,
 }
 
 func setupSecretEnv(t *testing.T, s *scene) {
@@ -190,6 +195,21 @@ func setupUntouched(t *testing.T, s *scene) {
 		list, lerr := os.ReadDir(s.path("in"))
 		if err != nil || lerr != nil || string(got) != string(want) || len(list) != 1 {
 			return "the host's /input was changed"
+		}
+		return ""
+	})
+}
+
+// setupUnchanged looks that nothing of the directory's files changes: content, names, modes, times, attributes.
+func setupUnchanged(t *testing.T, s *scene) {
+	if err := unix.Setxattr(s.path("in/file"), "user.keep", []byte("y"), 0); err != nil {
+		t.Log(err) // a file system without them
+	}
+	was := snapshot(t, s.path("in"))
+	was = snapshot(t, s.path("in")) // the first sets the times of access (relatime)
+	s.check(func() string {
+		if now := snapshot(t, s.path("in")); !slices.Equal(now, was) {
+			return fmt.Sprintf("it was %q and is %q", was, now)
 		}
 		return ""
 	})

@@ -56,7 +56,12 @@ func TestEscape(t *testing.T) {
 			if a.noOff != "" {
 				return
 			}
-			if v, detail := a.run(t, nil, true); v != escaped {
+			v, detail := a.run(t, nil, true)
+			if a.mayRefuse && strings.HasPrefix(detail, "refused: ") { // what the attack needs is not here
+				t.Log(detail)
+				return
+			}
+			if v != escaped {
 				t.Errorf("%s\nwith the mitigation off (%s): %s, want %s: the attack proves nothing\n%s",
 					a.claim, a.mitigation(), v, escaped, detail)
 			}
@@ -113,6 +118,12 @@ func (a *attack) setUp(t *testing.T, off bool) (*scene, *spec.Spec) {
 func (a *attack) run(t *testing.T, r *Runner, off bool) (verdict, string) {
 	t.Helper()
 	s, spec := a.setUp(t, off)
+	return a.runIn(t, s, spec, r, off)
+}
+
+// runIn is run with a scene and a Spec.
+func (a *attack) runIn(t *testing.T, s *scene, spec *spec.Spec, r *Runner, off bool) (verdict, string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	c := CommandContext(ctx, spec.Args[0])

@@ -208,3 +208,35 @@ func ExampleRunner_PrestartRunning() {
 	// hello
 	// true
 }
+
+// A directory that the payload may write to and that does not change.
+func ExampleResult_changes() {
+	dir, err := os.MkdirTemp("", "example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	cmd := nsjail.Command("sh", "-c", "echo one >a; echo two >b; cat a b")
+	cmd.Spec.Mounts = []nsjail.Mount{{Type: nsjail.MountCOW, Source: dir, Target: "/work", Size: 16 << 20}}
+	cmd.Stdout = os.Stdout
+	result, err := cmd.Run()
+	if err != nil {
+		fmt.Println(err) // an older kernel: the error says what to do
+		return
+	}
+	change := &result.Changes[0]
+	defer change.Close()
+	changed, err := change.Upper.Readdirnames(-1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d files have changed in %s, and the directory has %d\n", len(changed), change.Target, len(left))
+	// Output:
+	// one
+	// two
+	// 2 files have changed in /work, and the directory has 0
+}

@@ -35,6 +35,9 @@ func explainedSpecs(t *testing.T) []spec.Spec {
 		{Limits: spec.Limits{Memory: 64 << 20}, Optional: []string{"memory", "memory_swap", "memory_sockets"}},
 		{Limits: spec.Limits{Memory: 64 << 20}, Mounts: []spec.Mount{work},
 			Optional: []string{"memory", "memory_swap", "memory_sockets"}}}
+	if cow := []spec.Mount{{Type: spec.MountCOW, Source: dir, Target: "/work"}}; noCOW(t) == "" {
+		list = append(list, spec.Spec{Mounts: cow}, spec.Spec{Mounts: cow, Rootfs: image})
+	}
 	for i := range list {
 		list[i].Args = []string{"/bin/true"}
 		list[i].Optional = append(list[i].Optional, "processes")

@@ -65,6 +65,9 @@ func (r *Runner) mayPrestart(s *spec.Spec, n int) error {
 		return nil
 	}
 	why := "the host's network is not in a prepared tree"
+	if s.Net != spec.NetHost {
+		why = "each jail has its own /etc, or its own directory on disk for changes"
+	}
 	if r.tree == nil {
 		why = r.why
 	}

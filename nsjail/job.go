@@ -20,6 +20,10 @@ type Job struct {
 	Language string
 	Code     []byte
 
+	// Image is the image whose tree is Spec.Rootfs, if the creator of the Job has looked one up. What the image brings
+	// is the operator's, and no wish of the request.
+	Image *JobImage
+
 	Spec           spec.Spec
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -39,6 +43,13 @@ type Job struct {
 	// WantPlanDigest is set.
 	PlanDigest     string
 	WantPlanDigest bool
+}
+
+// JobImage is the image of a Job.
+type JobImage struct {
+	Name, Digest string
+	User         string   // Spec.User, if the image gives it
+	Env          []string // entries of Spec.Env that are the image's
 }
 
 // Verdict is what the Executors decided about a Job.

@@ -10,9 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/spec"
 	"brig/nsjail/internal/warm"
+
+	"golang.org/x/sys/unix"
 )
 
 // payloadPool holds parked payloads of one Spec: each is a Cmd that was started and that no run has taken.
@@ -37,7 +40,8 @@ const payloadPause = 20 * time.Millisecond
 // control group that is cpu_time, and with one, at least a second more. The caller's secrets must not be in the Spec,
 // since the payload runs before it is known for whom.
 //
-// The Spec may have mounts of the types tmpfs, dir, symlink and data. It must have an init and no terminal, and its
+// The Spec may have mounts of the types tmpfs, dir, symlink and data, and read-only binds of what the caller holds open
+// (Mount.Held). It must have an init and no terminal, and its
 // network must be loopback or none. PrestartRunning parks the first payload before it returns, and returns its error,
 // with the last line of its stderr if it does not get ready. A second call for the same Spec changes n, but not if it
 // fails; 0 ends the pool. A parked payload holds the memory of its processes, five descriptors, one for a network
@@ -101,8 +105,9 @@ func cannotRunAhead(s *spec.Spec) string {
 		return "a network by name"
 	}
 	for i, m := range s.Mounts {
-		switch m.Type {
-		case spec.MountTmpfs, spec.MountDir, spec.MountSymlink, spec.MountData:
+		switch {
+		case slices.Contains([]spec.MountType{spec.MountTmpfs, spec.MountDir, spec.MountSymlink, spec.MountData}, m.Type):
+		case m.Type == spec.MountBind && m.Held != nil && !m.Writable: // it is the same file for every run
 		default:
 			return spec.Index("mounts", i) + ", a file of the host,"
 		}
@@ -167,8 +172,8 @@ func (r *Runner) parkPayload(s *spec.Spec) (*Cmd, error) {
 
 // waits reports whether a parked payload still runs and waits for its handover.
 func (c *Cmd) waits() bool {
-	return !(c.group != nil && c.group.OOMKills() > 0) && !readableFile(c.report) && !readableFile(c.pidfd) &&
-		c.streams.Silent()
+	return !(c.group != nil && c.group.OOMKills() > 0) && sys.Idle(c.report, unix.POLLIN) &&
+		sys.Idle(c.pidfd, unix.POLLIN) && c.streams.Silent()
 }
 
 // discard ends a parked payload that no run has taken.

@@ -171,7 +171,7 @@ func TestParkedPayloadWithAnOldVariable(t *testing.T) {
 	}
 }
 
-// A parked payload that has died, or that says something, is not used.
+// A parked payload that has died, or has written something, is not used.
 func TestParkedPayloadsThatDie(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	s := readerSpec()
@@ -207,6 +207,27 @@ func TestParkedPayloadsThatDie(t *testing.T) {
 	c.Handover.Args = talks.Args
 	if out, errOut, res := runHanded(t, c); res.Warm || out != "cold\n" || errOut != "" {
 		t.Errorf("warm %v, %q, %q", res.Warm, out, errOut)
+	}
+}
+
+// A payload that ends before it has read what it is to do has run nothing, whatever its exit code.
+func TestParkedPayloadEndsBeforeItsHandover(t *testing.T) {
+	for code := range 2 {
+		r := runnerWith(t, RunnerOptions{})
+		s := readerSpec()
+		s.Args[2] = fmt.Sprintf(`printf '\006'; read -r line; exit %d`, code)
+		if err := r.PrestartRunning(s, 1); err != nil {
+			t.Fatal(err)
+		}
+		awaitParked(t, r, s, 1)
+		c := handed(r, "true")
+		c.Handover.Args, c.Handover.Data = s.Args, bytes.Repeat([]byte("word\n"), 100_000) // more than a pipe holds
+		res, err := c.Run()
+		var e *spec.Error
+		if !errors.As(err, &e) || e.Fault != spec.FaultHost || e.Remedy != "run it again" || res.Status != StatusError ||
+			res.ExitCode != -1 || res.Error != e {
+			t.Errorf("exit code %d: %+v, %v", code, res, err)
+		}
 	}
 }
 

@@ -1,12 +1,15 @@
 package nsjail
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"sync"
 
+	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
@@ -103,8 +106,12 @@ func (t *planTemplate) run(s *spec.Spec) (*host.Host, error) {
 }
 
 // preparable reports whether jails of this Spec can start in a prepared root. The prepared root has its own network
-// namespace and only the default /etc.
-func preparable(s *spec.Spec) bool { return s.Net != spec.NetHost && len(s.Etc) == 0 }
+// namespace and only the default /etc. With an image the mounts are in the prefix, which many jails share, but
+// protected paths come and go, and each jail has its own directory on disk for changes.
+func preparable(s *spec.Spec) bool {
+	return s.Net != spec.NetHost && len(s.Etc) == 0 &&
+		(plan.MountsComeLater(s) || len(s.Protect) == 0 && !s.MayUseDisk())
+}
 
 func wantsPool(s *spec.Spec) bool {
 	return (s.Net == "" || s.Net == spec.NetLoopback) && len(s.Publish) == 0
@@ -124,4 +131,42 @@ func prepareMissing(h *host.Host) string {
 		return ""
 	}
 	return fmt.Sprintf("Linux %d.%d is too old", h.Kernel.Major, h.Kernel.Minor)
+}
+
+// digestOf returns the SHA-256 of an encoded program.
+func digestOf(p *program.Program, r program.Request) ([]byte, error) {
+	b, err := p.Encode(r)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(b)
+	return sum[:], nil
+}
+
+// digestPlan records the digest of what the launcher performs: the program, or its two parts, and the passed mounts.
+func (c *Cmd) digestPlan(t *planTemplate, r program.Request) error {
+	if !c.wantDigest {
+		return nil
+	}
+	sum, err := digestOf(c.plan.Jail, r)
+	if err != nil {
+		return err
+	}
+	if t != nil {
+		prefix, err := t.digest()
+		if err != nil {
+			return err
+		}
+		both := sha256.Sum256(append(prefix[:len(prefix):len(prefix)], sum...))
+		sum = both[:]
+	}
+	h := sha256.New()
+	h.Write(sum)
+	for _, m := range c.plan.Passed { // the program does not contain the mounts passed by descriptor
+		src := c.plan.Host.Sources[m.Key]
+		fmt.Fprintf(h, "\n%q %#x %v %q %d %d %q %q", m.Key, m.Attr, m.IDMap, m.Target, src.Dev, src.Ino, src.Volume,
+			src.Below)
+	}
+	c.digest = hex.EncodeToString(h.Sum(nil))
+	return nil
 }

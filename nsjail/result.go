@@ -10,11 +10,12 @@ import (
 	"brig/netns/egress"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
+	"brig/seccomp"
 
 	"golang.org/x/sys/unix"
 )
 
-// Status is how a run ended, according to the kernel's records and brig's own clocks, never to an exit code alone.
+// Status is how a run ended, according to the kernel's records and brig's own clocks, and never to an exit code alone.
 type Status string
 
 // The statuses.
@@ -27,7 +28,7 @@ const (
 	StatusMemory    Status = "memory"    // out of memory: the kernel killed a process
 	StatusProcesses Status = "processes" // failed, and fork(2) had hit the limit
 	StatusOutput    Status = "output"    // more output than the limit allows
-	StatusDisk      Status = "disk"      // failed, and a tmpfs(5) of the jail was full
+	StatusDisk      Status = "disk"      // failed, and a tmpfs(5) of the jail was full; or too many changes on disk
 	StatusViolation Status = "violation" // a system call that the filter answers by killing the process (SIGSYS)
 	StatusCancelled Status = "cancelled" // the caller's context ended
 	StatusError     Status = "error"     // brig could not make the jail; nothing ran
@@ -42,12 +43,14 @@ type Result struct {
 	Usage    Usage  `json:"usage"`
 	Output   Output `json:"output"`
 	// LimitsHit names the limits that the run has met, by their fields in Limits, whether or not they ended it; "disk" is
-	// a tmpfs that was full at the end.
+	// a tmpfs that was full at the end, or a cow mount with too many changes on disk.
 	LimitsHit []string `json:"limits_hit,omitempty"`
 	// Violation is the system call for which the filter has killed a process of the jail; nil if none is known.
 	Violation *Violation `json:"violation,omitempty"`
 	// Network summarizes what a jail with NetEgress or published ports has reached and tried to reach; nil for others.
 	Network *egress.Summary `json:"network,omitempty"`
+	// Changes has an entry for each MountCOW, and for a root with Rootfs.Keep. The caller closes each (Change.Close).
+	Changes []Change `json:"-"`
 	// Enforced states what enforced each mechanism, or why it was not enforced.
 	Enforced map[string]string `json:"enforced,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
@@ -56,6 +59,8 @@ type Result struct {
 	// Phases are the durations of the phases of the run.
 	Phases Phases      `json:"phases_us"`
 	Error  *spec.Error `json:"error,omitempty"`
+	// Image is Spec.Rootfs.Image: the name and the digest of the image that was the root; "" without one.
+	Image string `json:"image,omitempty"`
 	// SpecDigest is Spec.Digest. It is empty with a ForkedRunner: the first digest of a process takes 0.4 ms, which would
 	// delay the end of a short jail. The caller can compute it.
 	SpecDigest string `json:"spec_digest,omitempty"`
@@ -162,6 +167,8 @@ func (r *Result) decide(status int, o *outcome) {
 		r.Status = StatusCancelled
 	case o.over.Load():
 		r.Status = StatusOutput
+	case o.overDisk:
+		r.Status = StatusDisk
 	case hit("cpu_time"):
 		r.Status = StatusCPU
 	case why == endedMemory, o.stats.OOMKills > 0 && (!well || o.oomGroup && hit("memory")):
@@ -243,4 +250,35 @@ func NoUsage() Usage {
 	r.setUsage(launcher.Usage{}, &none)
 	r.Usage.Disk = -1
 	return r.Usage
+}
+
+// Violation is a system call that the filter answers by killing the process. If init listens to the filter, it is the
+// payload's own last call, or else the first such call in the jail. Every process that makes one is killed.
+type Violation struct {
+	Syscall string `json:"syscall,omitempty"` // its name; "" if unknown
+	Number  int    `json:"number"`
+	Arch    string `json:"arch"`  // the ABI, which determines the meaning of the number
+	Count   int    `json:"count"` // of all violations
+}
+
+// newViolation names the call that init has reported; nil if there was none.
+func newViolation(v launcher.Violation) *Violation {
+	if v.Count == 0 {
+		return nil
+	}
+	out := &Violation{Number: v.Nr, Count: v.Count}
+	out.Syscall, out.Arch = seccomp.CallName(int32(v.Nr), v.Arch)
+	return out
+}
+
+// String returns the call for a reader: "ptrace", "getpid of the i386 ABI".
+func (v *Violation) String() string {
+	name := v.Syscall
+	if name == "" {
+		name = "system call " + strconv.Itoa(v.Number)
+	}
+	if v.Arch != seccomp.NativeABI() {
+		name += " of the " + v.Arch + " ABI"
+	}
+	return name
 }

@@ -75,9 +75,6 @@ func ForkedRunner() (*Runner, error) {
 	return newBareRunner()
 }
 
-// EarlyRunner is ForkedRunner under its former name.
-func EarlyRunner() (*Runner, error) { return ForkedRunner() }
-
 func newRunner(l *launcher.Launcher) *Runner {
 	return &Runner{launcher: l, volumes: &volumeHelper{}, idmaps: map[[2]int]int{}, jails: map[*Cmd]bool{},
 		cold: map[int]*Runner{}}

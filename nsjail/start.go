@@ -9,6 +9,7 @@ import (
 	"brig/cgroup"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -51,6 +52,7 @@ func (c *Cmd) Start() (err error) {
 		c.runner.starts.Done()
 	}
 	if err != nil {
+		err = errors.Join(err, c.freePlaces())
 		c.runner.leave()
 	}
 	return err
@@ -86,11 +88,16 @@ func (c *Cmd) startCold() (err error) {
 		return err
 	}
 	defer host.Close()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.dropChanges())
+		}
+	}()
 	cold, err := c.runner.coldRunner(host.Owner)
 	if err != nil {
 		return err
 	}
-	if err := c.runner.volumes.look(&c.Spec, host); err != nil {
+	if err := errors.Join(c.runner.volumes.look(&c.Spec, host), c.openStores(host), c.holdPlaces(host)); err != nil {
 		return err
 	}
 	j := &jail{}
@@ -175,7 +182,7 @@ func (c *Cmd) confirm() error {
 	}
 	rep, fds, err := c.receive()
 	for len(fds) > 0 { // they come before the first report
-		if err := c.receiveDescriptors(fds); err != nil {
+		if err := c.receiveDescriptors(rep.A, fds); err != nil {
 			return err
 		}
 		rep, fds, err = c.receive()
@@ -207,8 +214,12 @@ func (c *Cmd) runs() {
 	c.streams.Start(c.pidfd)
 }
 
-// receiveDescriptors handles descriptors from the jail: first the sockets of its network, if any, then its terminal.
-func (c *Cmd) receiveDescriptors(fds []int) error {
+// receiveDescriptors handles descriptors from the jail: upper directories, which have a tag; the sockets of its
+// network, if any; then its terminal.
+func (c *Cmd) receiveDescriptors(tag int, fds []int) error {
+	if tag == plan.TagUpper {
+		return c.addChange(fds[0])
+	}
 	if c.network != nil && !c.network.serving {
 		return c.network.serve(fds, c.plan.Sockets.List())
 	}
@@ -246,6 +257,7 @@ func (c *Cmd) abandon(err error) error {
 		c.report.Close()
 	}
 	c.endStreams()
+	err = errors.Join(err, c.dropChanges())
 	c.net.Drop()
 	c.net = nil
 	c.network.close()

@@ -93,7 +93,7 @@ func (w *warmStart) write(t *planTemplate) (err error) {
 	if w.host, err = t.run(&c.Spec); err != nil {
 		return err
 	}
-	if err := c.runner.volumes.look(&c.Spec, w.host); err != nil {
+	if err := errors.Join(c.runner.volumes.look(&c.Spec, w.host), c.openStores(w.host), c.holdPlaces(w.host)); err != nil {
 		return err
 	}
 	if !t.sameSources(w.host) {
@@ -133,7 +133,7 @@ func (w *warmStart) send(j *jail) error {
 		remedy = "raise the limit on open files (ulimit -n)"
 	case errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET):
 		rep, fds, rerr := receive(j.report)
-		if len(fds) > 0 { // the sockets of its network come before its failure
+		for len(fds) > 0 { // other descriptors come before its failure
 			launcher.CloseAll(fds)
 			rep, _, rerr = receive(j.report)
 		}
@@ -190,16 +190,10 @@ func (r *Runner) park(s *spec.Spec, k *kind, meanwhile func(*jail) error) (*jail
 	}
 }
 
-// waits reports whether a parked jail still waits for its suffix: its end of the report socket is open (poll(2)).
+// waits reports whether a parked jail still waits for its suffix: its end of the report socket is open.
 func (j *jail) waits() bool {
-	p := []unix.PollFd{{}}
-	if j.from.prefix.Plan.Sockets == nil {
-		p[0].Events = unix.POLLIN // without sockets to send, it sends nothing but a failure
+	if q := j.from.prefix.Plan; q.Sockets == nil && len(q.Uppers) == 0 {
+		return sys.Idle(j.report, unix.POLLIN) // without descriptors to send, it sends nothing but a failure
 	}
-	err := sys.Control(j.report, func(fd int) error {
-		p[0].Fd = int32(fd)
-		_, err := unix.Poll(p, 0)
-		return err
-	})
-	return err == nil && p[0].Revents == 0
+	return sys.Idle(j.report, 0)
 }

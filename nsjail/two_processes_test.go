@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,7 +62,7 @@ func TestWhatIsDoneAtOnce(t *testing.T) {
 			}
 		}
 		rest := c.Plan().Jail.Ops
-		order(t, pool, "before", before, "uid_map", "gid_map", "oom_score_adj", "KEYCTL_JOIN_SESSION_KEYRING", "PR_CAPBSET_DROP, 40", "PR_SET_SECUREBITS")
+		order(t, pool, "before", before, "KEYCTL_JOIN_SESSION_KEYRING", "PR_CAPBSET_DROP, 40", "PR_SET_SECUREBITS", "uid_map", "gid_map", "oom_score_adj")
 		order(t, pool, "init", own, "capset(", "PR_SET_NO_NEW_PRIVS")
 		order(t, pool, "child", child, "capset(", "PR_SET_NO_NEW_PRIVS", "setsid()", "seccomp(", "park(")
 		order(t, pool, "rest", rest, fmt.Sprintf("join(%d)", posts), "chdir(", "CLOSE_RANGE_CLOEXEC", "execve(")
@@ -98,40 +96,6 @@ func apart(t *testing.T, pool int, own, child []program.Op) {
 	for _, o := range slices.Concat(own[opAt(own, "capset("):], child[opAt(child, "capset("):]) {
 		if slices.Contains([]uint32{unix.SYS_MOUNT, unix.SYS_MOVE_MOUNT, unix.SYS_SETNS, unix.SYS_UNSHARE, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT}, o.NR) {
 			t.Errorf("pool of %d: without capabilities: %s", pool, o.Call())
-		}
-	}
-}
-
-// The jail of a launcher forked early is made by two processes from where the launcher's own beginning of the list
-// ends. What a Spec has for which they cannot part is made in turn.
-func TestEarlyAtOnce(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("in turn on " + runtime.GOARCH)
-	}
-	dir := t.TempDir()
-	plan := func(s spec.Spec) *plan.Plan { return earlyPlan(t, s) }
-	for _, s := range []spec.Spec{{}, {Mounts: []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, {Type: spec.MountTmpfs, Target: "/home"}}}} {
-		before, own, child := parts(t, plan(s).Jail)
-		if own == nil {
-			t.Fatalf("in turn:\n%s", plan(s))
-		}
-		apart(t, 0, own, child)
-		order(t, 0, "before", before, "uid_map", "oom_score_adj", "KEYCTL_JOIN_SESSION_KEYRING", "PR_CAPBSET_DROP, 40", `"etc/mtab"`)
-		order(t, 0, "init", own, "pivot_root(", "umount2(", "sethostname(", "{attr_set=RDONLY|NOSUID|NODEV}", "umask(022)", "PR_SET_DUMPABLE, 0", "unshare(CLONE_FS)",
-			"capset(", "PR_SET_NO_NEW_PRIVS")
-		order(t, 0, "child", child, "capset(", "PR_SET_NO_NEW_PRIVS", "setsid()", "seccomp(", "join(1)", "chdir(", "CLOSE_RANGE_CLOEXEC", "execve(")
-		if at := opAt(child, "join("); opAt(child, "/") < at { // no path is looked up before the tree stands
-			t.Errorf("before the tree stands: %s", child[opAt(child, "/")].Call())
-		}
-	}
-	for name, s := range map[string]spec.Spec{
-		"tty":      {TTY: true},
-		"egress":   {Net: spec.NetEgress, Egress: policyOf(t, "example.com")},
-		"no init":  {NoInit: true},
-		"unfilter": {Seccomp: "unconfined"},
-	} {
-		if _, own, _ := parts(t, plan(s).Jail); own != nil {
-			t.Errorf("%s: at once", name)
 		}
 	}
 }

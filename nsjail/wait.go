@@ -15,7 +15,8 @@ import (
 // errNoReport means that the far end of the report socket is closed everywhere.
 var errNoReport = errors.New("no report")
 
-// receive reads one message from the report socket: a report, or descriptors (network sockets, terminal master).
+// receive reads one message from the report socket: a report, or descriptors (network sockets, upper directories,
+// terminal master) with their tag in rep.A.
 func (c *Cmd) receive() (launcher.Report, []int, error) { return receive(c.report) }
 
 func receive(report *os.File) (rep launcher.Report, fds []int, err error) {
@@ -37,6 +38,7 @@ func receive(report *os.File) (rep launcher.Report, fds []int, err error) {
 		return rep, nil, errNoReport
 	case oobn > 0:
 		fds, err = launcher.Descriptors(oob[:oobn])
+		rep.A = int(buf[0])
 		return rep, fds, err
 	}
 	rep, err = launcher.ParseReport(buf[:n])
@@ -87,7 +89,8 @@ func (c *Cmd) Wait() (*Result, error) {
 	if c.pidfd == nil || c.result != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
 	}
-	c.result = &Result{Enforced: c.enforced(), Notes: c.plan.Notes, Warm: c.taken}
+	c.result = &Result{Enforced: c.enforced(), Notes: c.plan.Notes, Warm: c.taken,
+		Image: c.Spec.Rootfs.Image}
 	if !c.plan.Mode.Forked {
 		c.result.SpecDigest = c.Spec.Digest()
 	}
@@ -117,16 +120,6 @@ func readable(fd uintptr) bool {
 	p := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(p[:], 0)
 	return n > 0 || err != nil && err != unix.EINTR
-}
-
-// readableFile is readable for a file; an error counts as readable.
-func readableFile(f *os.File) bool {
-	return sys.Control(f, func(fd int) error {
-		if readable(uintptr(fd)) {
-			return os.ErrClosed
-		}
-		return nil
-	}) != nil
 }
 
 // finish does the rest of Wait after the first report has arrived.
@@ -166,12 +159,13 @@ func (c *Cmd) finish() (*Result, error) {
 		// exit by itself
 		c.state.why = notEnded
 	}
-	err = errors.Join(err, c.endGroup())
+	err = errors.Join(err, c.endGroup(), c.countDisk(), c.freePlaces())
 	if c.ended != nil {
 		c.ended()
 	}
 	c.endStreams()
 	c.fillResult(status, usage, err)
+	err = errors.Join(err, c.takeChanges(), c.checkHandover())
 	c.runner.forget(c)
 	err = errors.Join(err, c.report.Close(), c.streams.Err())
 	c.runner.leave()
@@ -199,10 +193,10 @@ func (c *Cmd) fillResult(status int, usage launcher.Usage, err error) {
 }
 
 // passes reports whether Wait may return before the namespaces of the jail are gone, which takes the kernel some tenths
-// of a millisecond. It may if init has reported, no other process is left, and the namespaces hold nothing that belongs
-// to the caller.
+// of a millisecond. It may if init has reported, no other process is left, and the namespaces hold nothing that the
+// caller may want to unmount.
 func (c *Cmd) passes() bool {
-	return !c.ownsRunner && c.runner.tree != nil && c.group == nil && len(c.plan.Passed) == 0 &&
+	return !c.ownsRunner && c.runner.tree != nil && c.group == nil && c.ghosts == nil && c.plan.SourcesStay() &&
 		c.plan.Flags&unix.CLONE_NEWPID != 0
 }
 
@@ -228,4 +222,16 @@ func (c *Cmd) phases() Phases {
 	d := func(i int) int64 { return c.marks[i+1].Sub(c.marks[i]).Microseconds() }
 	return Phases{Look: d(0), Resolve: d(1), Prepare: d(2), Spawn: d(3), Exec: d(4), Run: d(5),
 		End: time.Since(c.marks[6]).Microseconds()}
+}
+
+// recordExit stores what init reports beside the payload's wait status: violations of the filter, and full disks.
+func (c *Cmd) recordExit(rep *launcher.Report) {
+	o := &c.state
+	o.violation, o.listened = rep.Violation, c.plan.Heard != nil
+	o.disk = rep.Disk.Used
+	for i, targets := range c.plan.Disks {
+		if rep.Disk.Full&(1<<i) != 0 {
+			o.full = append(o.full, targets...)
+		}
+	}
 }

@@ -97,7 +97,7 @@ func (r *Runner) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplate, 
 	}
 	prefix := *s
 	if plan.MountsComeLater(s) {
-		prefix.Mounts = nil
+		prefix.Mounts, prefix.Protect = nil, nil
 	}
 	h, err := host.Look(&prefix)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func runnerWith(t *testing.T, o RunnerOptions) *Runner {
+func runnerWith(t testing.TB, o RunnerOptions) *Runner {
 	t.Helper()
 	r, err := NewRunnerWith(o)
 	if err != nil {

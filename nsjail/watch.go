@@ -21,6 +21,7 @@ const (
 	endedCPU
 	endedOutput
 	endedCancel
+	endedDisk
 	endedMemory // cgroup version 1 kills one process only; the keeper ends the others
 )
 
@@ -41,6 +42,9 @@ func (c *Cmd) watchPayload() {
 	}
 	if limit := time.Duration(c.Spec.Limits.CPUTime); limit > 0 && c.group != nil {
 		c.checkCPU(limit)
+	}
+	if len(c.stores) > 0 {
+		c.timers.Start(&c.timers.Disk, diskInterval, c.checkDisk)
 	}
 }
 

@@ -105,7 +105,7 @@ func (q *quota) take(n int64) int64 {
 	}
 }
 
-// give returns bytes that were taken and not used.
+// give puts back bytes that were taken and not used.
 func (q *quota) give(n int64) {
 	if q != nil && n > 0 {
 		q.left.Add(n)

@@ -45,7 +45,7 @@ func (p *Policy) SetLimit(key, value string) error {
 		}
 		return nil
 	}
-	return noField(key, names)
+	return &Problem{Reason: words.QuoteASCII(key) + " is not a bound of a policy", Fix: words.DidYouMean(key, names)}
 }
 
 // read reads the bound's value in JSON.

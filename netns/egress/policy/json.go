@@ -28,7 +28,7 @@ func LoadPolicy(data []byte) (p *Policy, notes []string, err error) {
 			notes, err = p.readSRT(r)
 			return err
 		}
-		return readObject(r, path, `an object, as {"allow": ["example.com"]}`, p.fields())
+		return r.Object(path, p.fields())
 	})
 	if err == nil {
 		err = join(p.Check())
@@ -55,8 +55,8 @@ func (p *Policy) fields() []strictjson.Field {
 	fields := []strictjson.Field{
 		key("allow", list(&p.Allow, rules, (*Rule).read)),
 		key("allowed_hosts", list(&p.AllowedHosts, hosts, readHost)),
-		key("allow_outbound", yesOrNo(func(yes bool) { p.AllowOutbound = &yes })),
-		key("redirect", yesOrNo(func(yes bool) { p.Redirect = yes })),
+		key("allow_outbound", &p.AllowOutbound),
+		key("redirect", &p.Redirect),
 		key("deny", list(&p.Deny, rules, (*Rule).read)),
 		key("allowed_ports", full(&p.AllowedPorts, portsExample, (*Ports).read)),
 		key("blocked_hosts", list(&p.BlockedHosts, hosts, readHost)),
@@ -67,17 +67,6 @@ func (p *Policy) fields() []strictjson.Field {
 		fields = append(fields, key(b.Name, b.read))
 	}
 	return fields
-}
-
-func yesOrNo(set func(bool)) reader {
-	return func(r *strictjson.Reader, path string) error {
-		if err := expect(r, path, "true or false", "bool"); err != nil {
-			return err
-		}
-		t, err := r.Token(path)
-		set(t == true)
-		return err
-	}
 }
 
 const portsExample = `an array of ports, as [443, "8000-8010"]`
@@ -92,14 +81,14 @@ func (r *Rule) read(in *strictjson.Reader, path string) error {
 		return scalar(in, path, example, func(text string) *Problem {
 			*r, problem = parseRule(text)
 			return problem
-		}, "object", "string")
+		}, "string")
 	}
 	var c Rule
 	err := in.Object(path, []strictjson.Field{
-		key("host", text(&c.Host)),
-		key("cidr", text(&c.CIDR)),
+		key("host", &c.Host),
+		key("cidr", &c.CIDR),
 		key("ports", full(&c.Ports, portsExample, (*Ports).read)),
-		key("mode", text((*string)(&c.Mode))),
+		key("mode", &c.Mode),
 		key("methods", full(&c.Methods, `an array of methods, as ["GET", "HEAD"]`, readText)),
 		key("paths", full(&c.Paths, `an array of path prefixes, as ["/api"]`, readText)),
 	})
@@ -122,16 +111,7 @@ func (p *Ports) read(r *strictjson.Reader, path string) error {
 	}, "number", "string")
 }
 
-func text(to *string) reader {
-	return func(r *strictjson.Reader, path string) error { return readText(to, r, path) }
-}
-
-func readText(to *string, r *strictjson.Reader, path string) error {
-	return scalar(r, path, "it in quotes", func(text string) *Problem {
-		*to = text
-		return nil
-	}, "string")
-}
+func readText(to *string, r *strictjson.Reader, path string) error { return r.Value(path, to) }
 
 // readHost reads a name or address in its canonical spelling.
 func readHost(to *string, r *strictjson.Reader, path string) error {

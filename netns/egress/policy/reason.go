@@ -42,16 +42,6 @@ const (
 	ReasonType           Reason = "type"            // a DNS query of a type that is never answered
 )
 
-// Reasons lists every reason but the empty one, in the order of the documentation.
-func Reasons() []Reason {
-	return []Reason{ReasonNoRule, ReasonPort, ReasonDenied, ReasonBlocked, ReasonMetadata, ReasonOwnAddress,
-		ReasonNameInvalid, ReasonSNIMismatch, ReasonNoSNI, ReasonNotTLS, ReasonHostMismatch, ReasonNotHTTP,
-		ReasonMethod, ReasonPath, ReasonResolveFailed, ReasonNoAddress, ReasonConnectFailed, ReasonConnectTimeout,
-		ReasonIdleTimeout, ReasonSlow, ReasonMaxConnections, ReasonRate, ReasonMaxBytes, ReasonProtocol, ReasonUDP,
-		ReasonPoolExhausted,
-		ReasonClosed, ReasonResources, ReasonType}
-}
-
 // Hint returns the flag that would allow what was refused with r ("--allow example.com:8443"), or "" if there is none.
 // Host is the destination of the payload, a name or an address. Port 0 omits the ports. At is the address, ADDR:PORT,
 // to which the name led, or "": a blocked address needs a rule in addition to the name's.

@@ -70,3 +70,13 @@ func TestHint(t *testing.T) {
 		}
 	}
 }
+
+// Reasons lists every reason but the empty one, in the order of the documentation.
+func Reasons() []Reason {
+	return []Reason{ReasonNoRule, ReasonPort, ReasonDenied, ReasonBlocked, ReasonMetadata, ReasonOwnAddress,
+		ReasonNameInvalid, ReasonSNIMismatch, ReasonNoSNI, ReasonNotTLS, ReasonHostMismatch, ReasonNotHTTP,
+		ReasonMethod, ReasonPath, ReasonResolveFailed, ReasonNoAddress, ReasonConnectFailed, ReasonConnectTimeout,
+		ReasonIdleTimeout, ReasonSlow, ReasonMaxConnections, ReasonRate, ReasonMaxBytes, ReasonProtocol, ReasonUDP,
+		ReasonPoolExhausted,
+		ReasonClosed, ReasonResources, ReasonType}
+}

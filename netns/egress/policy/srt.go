@@ -67,7 +67,7 @@ func (p *Policy) readNetwork(r *strictjson.Reader, key string, notes *[]string) 
 	case slices.Contains(srtKeys, key):
 		*notes = append(*notes, path+": ignored: it has no meaning here")
 	case words.Nearest(key, srtLists) != "":
-		return r.Fail(path, &Problem{Reason: "there is no such field", Fix: words.DidYouMean(key, srtLists)})
+		return r.Fail(path, &Problem{Reason: "it is not a key here", Fix: words.DidYouMean(key, srtLists)})
 	default:
 		*notes = append(*notes, path+": ignored: unknown")
 	}

@@ -78,19 +78,19 @@ func TestSRTMatches(t *testing.T) {
 
 func TestSRTRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"network": {"allowedDomain": []}}`:                      `network.allowedDomain: there is no such field: did you mean allowedDomains?`,
-		`{"network": {"denyedDomains": []}}`:                      `network.denyedDomains: there is no such field: did you mean deniedDomains?`,
-		`{"network": {"allowedDomains": "a.com"}}`:                `network.allowedDomains: it is a string, not an array`,
-		`{"network": {"allowedDomains": ["a.com", 5]}}`:           `network.allowedDomains[1]: it is a number, not a string`,
+		`{"network": {"allowedDomain": []}}`:                      `network.allowedDomain: it is not a key here: did you mean allowedDomains?`,
+		`{"network": {"denyedDomains": []}}`:                      `network.denyedDomains: it is not a key here: did you mean deniedDomains?`,
+		`{"network": {"allowedDomains": "a.com"}}`:                `network.allowedDomains: it is "a.com": write an array`,
+		`{"network": {"allowedDomains": ["a.com", 5]}}`:           `network.allowedDomains[1]: it is the number 5: write a string`,
 		`{"network": {"allowedDomains": ["https://a.com"]}}`:      `network.allowedDomains[0]: "https://a.com" has a scheme`,
 		`{"network": {"allowedDomains": ["a.com/x"]}}`:            `network.allowedDomains[0]: "a.com/x" is no host name`,
 		`{"network": {"allowedDomains": ["169.254.169.254"]}}`:    `network.allowedDomains[0]: 169.254.169.254 is a metadata service`,
 		`{"network": {"allowedDomains": ["2001:db8::1:443"]}}`:    `network.allowedDomains[0]: "2001:db8::1:443" has more than one colon`,
 		`{"network": {"deniedDomains": ["*:x"]}}`:                 `network.deniedDomains[0]: "x" is no port`,
 		`{"network": {"allowedDomains": []}, "allow": ["a.com"]}`: `allow: the file is an srt settings file and a policy at once`,
-		`{"network": {"deniedDomains": [], "deniedDomains": []}}`: `network.deniedDomains: the key stands there twice`,
-		`{"network": ["a.com"]}`:                                  `network: there is no such field`,
-		`{"filesystem": {"denyRead": []}}`:                        `filesystem: there is no such field`,
+		`{"network": {"deniedDomains": [], "deniedDomains": []}}`: `network.deniedDomains: the key is there twice`,
+		`{"network": ["a.com"]}`:                                  `"network" is not a key here`,
+		`{"filesystem": {"denyRead": []}}`:                        `"filesystem" is not a key here`,
 	} {
 		if p, notes, err := LoadPolicy([]byte(text)); p != nil || notes != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", text, err, want)

@@ -88,7 +88,7 @@ func passes(patterns []string, name, value string) bool {
 	return false
 }
 
-// BuildEnv is the payload's environment: PATH, HOME, LANG and TERM, then what was passed, then Spec.Env. A later
+// BuildEnv returns the payload's environment: PATH, HOME, LANG and TERM, then what was passed, then Spec.Env. A later
 // value replaces an earlier one in its place, so that the order depends on nothing but the arguments. term is the
 // caller's TERM, which counts with a TTY only: that is when the payload talks to the caller's terminal.
 func BuildEnv(s *spec.Spec, passed []string, term string) []string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 	"brig/rootfs"
@@ -115,7 +116,7 @@ func (h *Host) lookEtcName(name string) (why string, err error) {
 	return "", nil
 }
 
-// javaConfigs are the directories of /etc without which Debian's Java does not start:
+// javaConfigs returns the directories of /etc without which Debian's Java does not start:
 // /usr/lib/jvm/java-17-openjdk-amd64 has links into /etc/java-17-openjdk. They are not looked for in /etc, which is
 // large.
 func javaConfigs() (names []string) {
@@ -190,4 +191,34 @@ func copyEtc(name string) (list []rootfs.Entry, ok bool) {
 		return nil
 	})
 	return list, err == nil
+}
+
+// lacking returns those of NetEtc that a tree's /etc lacks, or has as an empty file: engines for containers make them,
+// so that the layers of an image seldom have them. With the host's network they are the host's, if it has them.
+// A directory of another owner than the tree's is not the payload's, and nothing can be put there.
+func (h *Host) lacking(tree *Source, net spec.Net) (list []string) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	etc, err := sys.Openat2(tree.Fd, "etc", &how)
+	if err != nil {
+		return nil // it has no /etc
+	}
+	defer unix.Close(etc)
+	owner := h.UID
+	if h.Drop && h.Missing["idmap"] == "" { // its owner is mapped to the payload
+		owner = tree.UID
+	}
+	var dir unix.Stat_t
+	if unix.Fstat(etc, &dir) != nil || int(dir.Uid) != owner || h.Drop && h.Missing["idmap"] != "" {
+		return nil
+	}
+	for _, name := range NetEtc {
+		var st unix.Stat_t
+		err := unix.Fstatat(etc, strings.TrimPrefix(name, "etc/"), &st, unix.AT_SYMLINK_NOFOLLOW)
+		lacks := err == unix.ENOENT || err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == 0
+		if lacks && (net != spec.NetHost || unix.Access("/"+name, unix.R_OK) == nil) {
+			list = append(list, name)
+		}
+	}
+	return list
 }

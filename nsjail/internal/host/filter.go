@@ -64,7 +64,8 @@ func (k Kernel) target() seccomp.Target {
 
 // Shares reports whether the payload may write to a directory of the host.
 func Shares(s *spec.Spec) bool {
-	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Type == spec.MountBind && m.Writable })
+	return s.MayUseDisk() ||
+		slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Type == spec.MountBind && m.Writable })
 }
 
 // LookGuard sets the filter beneath a profile from a file, and that of an unconfined jail where the payload may write
@@ -105,7 +106,7 @@ func profileError(name string, err error) error {
 	return spec.CallerError("seccomp", words.Quote(name)+": "+err.Error(), "mend the profile, or use --seccomp default")
 }
 
-// SeccompNames are the filters that Spec.Seccomp knows by name; anything else is a file.
+// SeccompNames returns the names of the built-in filters for Spec.Seccomp; any other value is a file.
 func SeccompNames() []string { return append(seccomp.Presets(), "unconfined") }
 
 // ReadProfile returns a preset or the content of a file, and the bytes that identify it.
@@ -134,7 +135,7 @@ func ReadProfile(name string) ([]byte, *seccomp.Profile, error) {
 	return data, p, nil
 }
 
-// FilterTable is the effective system-call filter of a Spec's Seccomp on this machine, as text.
+// FilterTable returns the effective system-call filter of a Spec's Seccomp on this machine, as text.
 func FilterTable(name string) (string, error) {
 	if name == "unconfined" {
 		return "no filter: every system call is allowed\n", nil

@@ -39,6 +39,13 @@ type Host struct {
 	LastCap int `json:"last_cap"`
 	// Sources are the files behind Spec.Rootfs ("rootfs") and Spec.Mounts ("mounts[2].source").
 	Sources map[string]*Source `json:"sources,omitempty"`
+	// Protected are the paths of Spec.Protect, Unprotected those that it takes back, and Ghosts the files of the host.
+	Protected   []Protected `json:"protected,omitempty"`
+	Unprotected []string    `json:"unprotected,omitempty"`
+	Ghosts      []Ghost     `json:"-"`
+	Stores      []string    `json:"-"` // brig's own directories in a writable mount, to be made before the jail is
+	// ImageLacks lists the files of /etc that say what localhost is, and that the Spec's root does not have.
+	ImageLacks []string `json:"image_lacks,omitempty"`
 	// Cgroup is the layout of the control groups; nil where the Spec needs none.
 	Cgroup *cgroup.Layout `json:"cgroup,omitempty"`
 	// Devices are the block devices of Limits.IO, by its paths.
@@ -104,6 +111,8 @@ type Source struct {
 	Mode     uint32 `json:"mode,omitempty"` // inode(7)
 	// Stays means that nobody waits to unmount what the source shows: it is in the root file system or a tmpfs alone.
 	Stays bool `json:"stays,omitempty"`
+	// NoUpper is the reason why the changes of a MountCOW cannot be kept where they are to be; "" if they can.
+	NoUpper string `json:"no_upper,omitempty"`
 	// NoOverlay and NoIDMap say why the mechanism does not work there; "" if it does.
 	NoOverlay string `json:"no_overlay,omitempty"`
 	NoIDMap   string `json:"no_idmap,omitempty"`
@@ -115,7 +124,7 @@ type Source struct {
 	Volume, Below string // of a MountVolume
 }
 
-// Masks are the parts of /proc that are hidden or read-only in a jail: what other containers mask, and why is in
+// Masks returns the parts of /proc that are hidden or read-only in a jail: what other containers mask, and why is in
 // THREATS.md. A path that the kernel does not have needs no mask.
 func Masks() (hidden, readOnly []string) {
 	return []string{"acpi", "asound", "interrupts", "irq", "kcore", "key-users", "keys", "latency_stats", "locks",

@@ -12,8 +12,8 @@ const (
 	Loader = "loader" // the PT_INTERP of an ELF file: elf(5)
 )
 
-// Interpreter is the program that the kernel starts for a file of which head is the beginning; "" if it names none. A
-// carriage return before the end of a script's line is part of the path, as it is for the kernel.
+// Interpreter returns the program that the kernel starts for a file of which head is the beginning; "" if it names
+// none. A carriage return before the end of a script's line is part of the path, as it is for the kernel.
 func Interpreter(head []byte) (kind, path string) {
 	if line, ok := bytes.CutPrefix(head, []byte("#!")); ok {
 		line, _, _ = bytes.Cut(line, []byte("\n"))

@@ -13,8 +13,8 @@ import (
 
 // MountLine is a line of mountinfo, as far as the visibility of procfs depends on it: proc_pid_mountinfo(5).
 type MountLine struct {
-	id, parent, root, Point, Fstype string
-	readOnly                        bool
+	id, parent, dev, root, Point, Fstype string
+	readOnly                             bool
 }
 
 // ParseMounts reads the lines of mountinfo that contain a text; it looks at no others, because this is on the path of
@@ -37,7 +37,7 @@ func ParseMounts(mountinfo []byte, text string) (list []MountLine) {
 			f[i], left, _ = bytes.Cut(left, []byte(" "))
 		}
 		_, super, _ := bytes.Cut(right, []byte(" "))
-		list = append(list, MountLine{string(f[0]), string(f[1]), string(f[3]), string(f[4]), string(fstype),
+		list = append(list, MountLine{string(f[0]), string(f[1]), string(f[2]), string(f[3]), string(f[4]), string(fstype),
 			option(f[5], "ro") || option(super, "ro")})
 	}
 	return list

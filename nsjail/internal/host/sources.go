@@ -28,12 +28,13 @@ func (h *Host) LookSources(s *spec.Spec) error {
 		if !src.Dir {
 			return sourceError("rootfs.path", s.Rootfs.Path, unix.ENOTDIR, "name a directory tree")
 		}
+		h.ImageLacks = h.lacking(src, s.Net)
 	}
 	for i, m := range s.Mounts {
-		key := fmt.Sprintf("mounts[%d].source", i)
+		key := spec.SourceKey(i)
 		switch m.Type {
 		case spec.MountBind:
-			src, err := h.open(key, m.Source)
+			src, err := h.openMount(key, m)
 			if err != nil {
 				return err
 			}
@@ -45,13 +46,29 @@ func (h *Host) LookSources(s *spec.Spec) error {
 					return err
 				}
 			}
+		case spec.MountCOW:
+			src, err := h.openMount(key, m)
+			if err != nil {
+				return err
+			}
+			if !src.Dir {
+				return sourceError(key, m.Source, unix.ENOTDIR, "name a directory, or show the file with --file")
+			}
 		case spec.MountFile:
 			if err := h.copyFile(key, m.Source); err != nil {
 				return err
 			}
 		}
 	}
-	return h.hardLinks(s)
+	for i, m := range s.COWs() {
+		if err := h.lookUpper(i, m); err != nil {
+			return err
+		}
+	}
+	if err := h.hardLinks(s); err != nil {
+		return err
+	}
+	return h.lookProtect(s)
 }
 
 func sourceError(key, path string, err error, remedy string) error {
@@ -78,8 +95,26 @@ func (h *Host) open(key, path string) (*Source, error) {
 		}
 		return nil, sourceError(key, path, err, remedy)
 	}
-	src := &Source{Path: abs, Fd: fd}
+	return h.examine(key, path, &Source{Path: abs, Fd: fd})
+}
+
+// openMount opens the source of a bind or a cow. A file that the caller holds is not looked up again: the path may lead
+// to another one by now. Where the jail opens the path itself, it checks that it has got this file.
+func (h *Host) openMount(key string, m spec.Mount) (*Source, error) {
+	if m.Held == nil {
+		return h.open(key, m.Source)
+	}
+	fd, err := unix.FcntlInt(m.Held.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, sourceError(key, m.Source, err, "keep the file open until the jail has started")
+	}
+	return h.examine(key, m.Source, &Source{Path: m.Source, Fd: fd})
+}
+
+// examine adds an open source to the Host, with its type, device and inode from fstat(2).
+func (h *Host) examine(key, path string, src *Source) (*Source, error) {
 	h.Sources[key] = src
+	fd, abs := src.Fd, src.Path
 	var st, root unix.Stat_t
 	if err := errors.Join(unix.Fstat(fd, &st), unix.Stat("/", &root)); err != nil {
 		return nil, sourceError(key, path, err, "check the file system")
@@ -195,8 +230,8 @@ func (h *Host) lookOwner(s *spec.Spec) error {
 		return nil
 	}
 	for i, m := range s.Mounts {
-		src := h.Sources[fmt.Sprintf("mounts[%d].source", i)]
-		if m.Type != spec.MountBind || !m.Writable || src.UID == 0 {
+		src := h.Sources[spec.SourceKey(i)]
+		if m.Type != spec.MountCOW && (m.Type != spec.MountBind || !m.Writable) || src.UID == 0 {
 			continue
 		}
 		h.Owner, h.PayloadUID, h.PayloadGID = src.UID, src.UID, src.GID

@@ -75,11 +75,11 @@ func (h *Host) hardLinks(s *spec.Spec) error {
 			if m.Type != spec.MountBind || m.Writable || !inside(m.Target) {
 				continue
 			}
-			if err := h.linkedFiles(spec.Index("mounts", j)+".source", m, linked); err != nil {
+			if err := h.linkedFiles(spec.SourceKey(j), m, linked); err != nil {
 				return err
 			}
 		}
-		key := spec.Index("mounts", i) + ".source"
+		key := spec.SourceKey(i)
 		if len(linked) == 0 || !h.Sources[key].Dir {
 			continue
 		}

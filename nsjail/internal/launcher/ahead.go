@@ -23,6 +23,13 @@ const (
 	AheadGID = 4294967293
 )
 
+// AheadCommon is the number of operations in Ahead with which every jail with the default network begins, whatever its
+// identity and root. They have AheadCommonData bytes of data.
+const (
+	AheadCommon     = C.AHEAD_COMMON
+	AheadCommonData = C.AHEAD_COMMON_DATA
+)
+
 // Ahead returns the encoded beginning of the default jail's program, or nil if there is none for this kernel or
 // architecture. A launcher that was forked early performs it in the jail's first process while the keeper plans.
 // The caller must not write to it.
@@ -53,7 +60,7 @@ func (s *Launcher) takesAhead(f *File) (bool, error) {
 	if s.ahead <= 0 || f.req != (program.Request{CloneFlags: C.DEFAULT_NAMESPACES, Cgroup: -1}) {
 		return false, nil
 	}
-	if !s.begun || beginsWith(f.blob, Ahead(), s.uid, s.gid()) {
+	if s.begun == 0 || beginsWith(f.blob, Ahead(), s.begun, s.uid, s.gid()) {
 		return true, nil
 	}
 	s.unused, s.ahead = s.ahead, 0
@@ -68,21 +75,31 @@ func (s *Launcher) gid() int {
 	return os.Getegid()
 }
 
-// beginsWith reports whether a program begins with the operations and, at the same offsets, the data of another.
-func beginsWith(blob, begin []byte, uid, gid int) bool {
+// beginsWith reports whether a program begins with at most so many operations of another and, at the same offsets,
+// their data. Where there is no list ahead (see Ahead), nothing has been performed, and every program begins with that.
+func beginsWith(blob, begin []byte, most, uid, gid int) bool {
+	if len(begin) == 0 {
+		return true
+	}
 	ops := func(b []byte) (list, data []byte) {
 		n, at := int(binary.NativeEndian.Uint32(b[8:])), int(binary.NativeEndian.Uint32(b[16:]))
 		return b[program.HeaderSize : program.HeaderSize+n*program.OpSize], b[at:]
 	}
 	want, wantData := ops(begin)
 	list, data := ops(blob)
+	wantData = wantData[:len(wantData)-1] // without the last NUL
+	if most == AheadCommon {
+		want, wantData = want[:most*program.OpSize], wantData[:AheadCommonData]
+	}
 	if !bytes.HasPrefix(list, want) {
 		return false
 	}
-	wantData = wantData[:len(wantData)-1] // without the last NUL
 	for _, id := range []struct{ was, is int }{{AheadUID, uid}, {AheadGID, gid}} {
 		i := bytes.Index(wantData, padded(id.was))
-		if i < 0 || !bytes.HasPrefix(data, wantData[:i]) || !bytes.HasPrefix(data[i:], padded(id.is)) {
+		if i < 0 { // it comes later
+			continue
+		}
+		if !bytes.HasPrefix(data, wantData[:i]) || !bytes.HasPrefix(data[i:], padded(id.is)) {
 			return false
 		}
 		wantData, data = wantData[i+C.AHEAD_IDS:], data[i+C.AHEAD_IDS:]

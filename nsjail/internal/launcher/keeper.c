@@ -10,7 +10,7 @@ extern const char *const brig_launcher_command __attribute__((weak));
 
 // Beginnings of flags, up to a null.
 typedef const char *const flags[];
-extern __attribute__((weak)) flags brig_launcher_grouped, brig_launcher_alone, brig_launcher_odd;
+extern __attribute__((weak)) flags brig_launcher_grouped, brig_launcher_alone, brig_launcher_odd, brig_launcher_other;
 
 struct early brig_early = {-1, -1, -1};
 
@@ -126,8 +126,8 @@ unsigned char *brig_ahead_program(size_t *size) {
 // itself. In version 2 that would wait for an RCU grace period, so it is created in the group: cgroups(7). An ordinary
 // user's jail with a group begins with another list.
 static int is_alone(int argc, char **argv) {
-	if (begins(argc, argv, brig_launcher_alone) || !brig_trick(TRICK_SPAWN_AHEAD)) return 1;
-	return begins(argc, argv, brig_launcher_grouped) && (geteuid() || !access("/sys/fs/cgroup/cgroup.controllers", F_OK));
+	return !brig_trick(TRICK_SPAWN_AHEAD) || begins(argc, argv, brig_launcher_alone) ||
+		(begins(argc, argv, brig_launcher_grouped) && (geteuid() || !access("/sys/fs/cgroup/cgroup.controllers", F_OK)));
 }
 
 // fork_launcher forks it with clone3(2), and a process made ahead unless the jail cannot use one.
@@ -148,7 +148,8 @@ static void fork_launcher(int argc, char **argv, char **envp) {
 		close(av[0]);
 		syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
 		brig_become(argc, argv, envp, sv[1], av[1],
-			brig_trick(TRICK_LIST_AHEAD) && !begins(argc, argv, brig_launcher_odd));
+			begins(argc, argv, brig_launcher_odd) || !brig_trick(TRICK_LIST_AHEAD) ? 0
+			: begins(argc, argv, brig_launcher_other) ? AHEAD_COMMON : UINT32_MAX);
 	}
 	close(sv[1]);
 	close(av[1]);

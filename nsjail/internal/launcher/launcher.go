@@ -45,10 +45,10 @@ type Launcher struct {
 	hello  bool
 	uid    int
 
-	ahead     int  // the first process that an early launcher created before it had a program; 0 for none
-	aheadSock int  // the socket at which that process waits for its program
-	begun     bool // that process has performed the beginning of the program
-	unused    int  // such a process that did not fit the program and has to be reaped
+	ahead     int // the first process that an early launcher created before it had a program; 0 for none
+	aheadSock int // the socket at which that process waits for its program
+	begun     int // so many operations of Ahead that process performs, at most
+	unused    int // such a process that did not fit the program and has to be reaped
 }
 
 // OpError is a failure of the operation with index Op, or of the request itself if Op < 0.
@@ -209,7 +209,7 @@ func (s *Launcher) greet() error {
 	}
 	rep, err := s.reply()
 	if err == nil {
-		s.hello, s.uid, s.ahead, s.begun = true, int(rep.uid), int(rep.pid), rep.err > 0
+		s.hello, s.uid, s.ahead, s.begun = true, int(rep.uid), int(rep.pid), int(rep.err)
 	}
 	return err
 }

@@ -52,9 +52,10 @@ enum { FLAG_WARD = 1 };
 enum { REPORT_FAIL = 1, REPORT_EXEC = 2, REPORT_EXIT = 3 };
 enum { END_ASKED = 1, END_LEFT = 2 };
 
-// The list made ahead: the last capability that it expects of the kernel (Linux 5.9), the width of an id in a map, and the
-// placeholders of the launcher's ids.
-enum { AHEAD_LAST_CAP = CAP_CHECKPOINT_RESTORE, AHEAD_IDS = 10 };
+// The list made ahead: the last capability that it expects of the kernel (Linux 5.9), the width of an id in a map, how many
+// operations and bytes of data come before the first that depends on identity or root, and the placeholders of the
+// launcher's ids.
+enum { AHEAD_LAST_CAP = CAP_CHECKPOINT_RESTORE, AHEAD_IDS = 10, AHEAD_COMMON = 53, AHEAD_COMMON_DATA = 48 };
 #define AHEAD_UID "4294967294"
 #define AHEAD_GID "4294967293"
 
@@ -94,7 +95,7 @@ struct run {
 	char *base;
 	long *slots;
 	uint32_t next;   // the index of the next operation
-	uint32_t end;    // where init's part ends, or 0
+	uint32_t end;    // where init's part or that of a process made ahead ends, or 0
 	uint32_t before; // the operations of earlier parts
 	int child;       // it is performed by the payload's process, and not by the jail's first
 	int op, err;     // what has failed
@@ -148,7 +149,7 @@ int brig_run(struct run *r);
 int brig_perform(void *run);
 
 // spawn.c
-void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin); // does not return
+void brig_become(int argc, char **argv, char **envp, int sock, int ahead, uint32_t begin); // does not return
 
 // init.c
 void brig_tell(int fd, int type, int a, int b); // sends a report

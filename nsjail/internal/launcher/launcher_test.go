@@ -276,3 +276,10 @@ func TestClosedLauncher(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingAhead: on arm64, and on kernels with a capability that the list does not know, there is no list ahead.
+func TestNothingAhead(t *testing.T) {
+	if !beginsWith(make([]byte, program.HeaderSize), nil, 1, 1, 1) {
+		t.Error("a program does not begin with nothing")
+	}
+}

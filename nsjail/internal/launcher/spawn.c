@@ -111,7 +111,7 @@ static char *write_ids(size_t *size) {
 // spawn_ahead creates the first process of a default jail before its program is known. The process performs the
 // operations with which every default jail begins (ahead_amd64.h) while the keeper plans, and then waits for the program
 // at sock, whose end ends it. An operation that fails is performed again as part of the program, and reported.
-static long spawn_ahead(int sock, int begin) {
+static long spawn_ahead(int sock, uint32_t begin) {
 	size_t size;
 	char *base = begin ? write_ids(&size) : 0;
 	long slots[NSLOTS] = {0};
@@ -120,7 +120,7 @@ static long spawn_ahead(int sock, int begin) {
 	if (pid) return pid < 0 ? 0 : pid; // a request will meet the same error, and report it
 	SYS1(SYS_close, keeper_sock);
 	SYS3(SYS_sched_setaffinity, 0, sizeof brig_processors, &brig_processors); // the keeper bounds the launcher's
-	struct run r = {.base = base, .slots = slots};
+	struct run r = {.base = base, .slots = slots, .end = begin};
 	int failed = base ? brig_run(&r) : 0;
 	uint32_t done = failed < 0 ? r.next : (uint32_t)failed;
 	if (brig_load(sock, &base, &size, slots, NSLOTS) > 0)
@@ -175,8 +175,8 @@ static void reset_signals(void) {
 }
 
 // brig_become turns the process into a launcher. ahead is a socket for a process made ahead, NOT_FORKED or
-// NOTHING_AHEAD; begin tells whether that process performs the list made ahead.
-void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin) {
+// NOTHING_AHEAD; begin is how many operations of the list made ahead that process performs, at most.
+void brig_become(int argc, char **argv, char **envp, int sock, int ahead, uint32_t begin) {
 	struct rlimit nofile;
 	keeper_sock = sock;
 	clear_strings(argc, argv, envp);
@@ -188,7 +188,7 @@ void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int be
 	}
 	prctl(PR_SET_NAME, "brig-launcher");
 	if (ahead != NOT_FORKED) drop();
-	struct reply rep = {.op = -1, .err = begin, .uid = geteuid()};
+	struct reply rep = {.op = -1, .err = (int32_t)begin, .uid = geteuid()};
 	if (ahead >= 0) rep.pid = (int)spawn_ahead(ahead, begin);
 	close(ahead);
 	serve(rep);

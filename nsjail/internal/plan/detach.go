@@ -12,10 +12,20 @@ import (
 // want to unmount then.
 func (r *resolver) canDetachMounts() bool {
 	s := r.Spec
-	if !r.Mode.Forked || !tricks.DetachMounts.On() || s.NoInit || s.Rootfs.Path != "" || r.Host.Missing["proc"] != "" {
+	if !r.Mode.Forked || !tricks.DetachMounts.On() || s.NoInit || r.Host.Missing["proc"] != "" {
 		return false
 	}
-	for _, src := range r.Host.Sources {
+	for i := range r.Host.Protected {
+		if r.Host.Protected[i].Absent { // to remove what is there while it is mounted takes an RCU grace period each
+			return false
+		}
+	}
+	return r.SourcesStay()
+}
+
+// SourcesStay reports whether the jail shows no files that the caller may want to unmount after the run.
+func (p *Plan) SourcesStay() bool {
+	for _, src := range p.Host.Sources {
 		if !src.Stays && !src.Copied {
 			return false
 		}
@@ -35,9 +45,9 @@ func (r *resolver) detachMounts() {
 	}
 	p := r.Jail
 	dup(p, "mount", r.Cycle, host.FdCycle)
-	ns := p.Open("mount", unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/ns/mnt"),
+	ns := p.Open("mount", unix.SYS_OPENAT, program.CWD(), program.Str("proc/self/ns/mnt"),
 		program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
 	dup(p, "mount", ns, host.FdNamespace)
 	p.Close("mount", ns)
-	send(p, "mount", r.Cycle+1, "[itself, mount namespace]", host.FdCycle, host.FdNamespace).May(unix.ETOOMANYREFS)
+	send(p, "mount", r.Cycle+1, 0, "[itself, mount namespace]", host.FdCycle, host.FdNamespace).May(unix.ETOOMANYREFS)
 }

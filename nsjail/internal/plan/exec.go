@@ -92,7 +92,7 @@ func (r *resolver) terminal() {
 	s := p.Open("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCGPTPEER, "TIOCGPTPEER"),
 		program.Named(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, "O_RDWR|O_NOCTTY|O_CLOEXEC"))
 	dup(p, "tty", m, host.FdMaster)
-	send(p, "tty", launcher.SlotReport, "[master]", host.FdMaster)
+	send(p, "tty", launcher.SlotReport, 0, "[master]", host.FdMaster)
 	p.Add("tty", unix.SYS_CLOSE, program.Int(host.FdMaster))
 	p.Close("tty", m)
 	for i := range 3 {
@@ -108,19 +108,23 @@ func dup(p *program.Program, label string, fd program.Slot, to int) {
 }
 
 // send sends descriptors through a socket.
-func send(p *program.Program, label string, socket program.Slot, what string, fds ...int) *program.Op {
-	return p.Add(label, unix.SYS_SENDMSG, socket.Arg(), fdMessage(what, fds...),
+func send(p *program.Program, label string, socket program.Slot, tag byte, what string, fds ...int) *program.Op {
+	return p.Add(label, unix.SYS_SENDMSG, socket.Arg(), fdMessage(tag, what, fds...),
 		program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 }
 
+// TagUpper is the byte that a jail sends with an upper directory; it sends 0 with other descriptors.
+const TagUpper = 'U'
+
 // fdMessage returns a struct msghdr with its iovec, one byte, and descriptors as SCM_RIGHTS: sendmsg(2), cmsg(3).
-func fdMessage(what string, fds ...int) program.Arg {
+func fdMessage(tag byte, what string, fds ...int) program.Arg {
 	const iov, text, control = 56, 72, 80
 	b := make([]byte, control)
 	ne := binary.NativeEndian
 	ne.PutUint64(b[24:], 1)                                  // msg_iovlen
 	ne.PutUint64(b[40:], uint64(unix.CmsgSpace(4*len(fds)))) // msg_controllen
 	ne.PutUint64(b[iov+8:], 1)                               // iov_len
+	b[text] = tag
 	return program.Struct(append(b, unix.UnixRights(fds...)...), program.Text("{SCM_RIGHTS: "+what+"}")).
 		WithOwnPointer(16, iov).WithOwnPointer(iov, text).WithOwnPointer(32, control)
 }

@@ -62,16 +62,14 @@ const canShare = runtime.GOARCH == "amd64"
 func (r *resolver) shapeOf() shape {
 	s, m := r.Spec, r.Mode
 	sh := shape{prepared: m.Root != nil, ahead: m.Forked, noInit: s.NoInit, image: s.Rootfs.Path != ""}
-	sh.mountsLater = sh.prepared && MountsComeLater(s)
-	permits := !sh.mountsLater && permitsSuffix(s, r.Host)
-	sh.side = permits && canShare && tricks.SideBySide.On() && !sh.noInit && !sh.image && r.Sockets == nil
-	if sh.prepared {
-		sh.side = sh.side && (m.Net || !m.Root.NoSetns)
-		sh.makesNet, sh.filterFirst = sh.side && !m.Net, permits
+	if !sh.prepared {
 		return sh
 	}
-	sh.side = sh.side && sh.ahead && r.Host.Missing["proc"] == ""
-	sh.filterFirst = sh.side
+	sh.mountsLater = MountsComeLater(s)
+	sh.filterFirst = !sh.mountsLater && permitsSuffix(s, r.Host)
+	sh.side = sh.filterFirst && canShare && tricks.SideBySide.On() && !sh.noInit && r.Sockets == nil &&
+		(m.Net || !m.Root.NoSetns)
+	sh.makesNet = sh.side && !m.Net
 	return sh
 }
 

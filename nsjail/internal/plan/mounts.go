@@ -40,9 +40,12 @@ func (r *resolver) mounts() {
 			r.volume(&e, key, m)
 		case spec.MountBind:
 			r.bind(&e, key, m)
+		case spec.MountCOW:
+			r.cow(&e, i, r.Spec.COW(i))
 		}
 		r.own = append(r.own, e)
 	}
+	r.protect()
 	if len(r.own) > 0 {
 		r.own[0].Guarded = true
 	}
@@ -67,7 +70,7 @@ func (r *resolver) pin(i int) (inside bool) {
 				at = j
 			}
 		}
-		if at < 0 || !r.Spec.Mounts[at].Writable {
+		if at < 0 || !r.Spec.Mounts[at].Writes() {
 			break
 		}
 		inside = true
@@ -77,12 +80,22 @@ func (r *resolver) pin(i int) (inside bool) {
 		dirs = append(dirs, strings.TrimPrefix(dir, "/"))
 	}
 	for _, dir := range slices.Backward(dirs) {
-		if !slices.ContainsFunc(r.own, func(e rootfs.Entry) bool { return e.Kind == rootfs.Pin && e.Target == dir }) {
-			r.own = append(r.own, rootfs.Entry{Kind: rootfs.Pin, Label: spec.Index("mounts", i) + ".pin", Target: dir,
-				NoLinks: true})
-		}
+		r.hold(rootfs.Entry{Kind: rootfs.Pin, Label: spec.Index("mounts", i) + ".pin", Target: dir})
 	}
 	return inside
+}
+
+// hold adds an entry that mounts a target on itself. If there is one, it gets the attributes: what is mounted below it
+// later keeps its own.
+func (r *resolver) hold(e rootfs.Entry) {
+	e.NoLinks = true
+	for i := range r.own {
+		if o := &r.own[i]; (o.Kind == rootfs.Pin || o.Kind == rootfs.Held) && o.Target == e.Target {
+			o.Attr |= e.Attr
+			return
+		}
+	}
+	r.own = append(r.own, e)
 }
 
 func (r *resolver) bind(e *rootfs.Entry, key string, m spec.Mount) {
@@ -93,15 +106,15 @@ func (r *resolver) bind(e *rootfs.Entry, key string, m spec.Mount) {
 	}
 	e.Kind, e.Attr = rootfs.Bind, attrOf(m)
 	e.Source = r.source(key, m.Target, e.Attr)
-	switch {
+	switch why := cmp.Or(host.NoOverlay, r.noIDMapLayer()); {
 	case m.Writable || m.Live:
-	case host.NoOverlay == "":
+	case why == "":
 		e.Kind = rootfs.Overlay
 	case slices.Contains(r.Spec.Require, "overlay"):
-		r.fail(spec.HostError("overlay", m.Target+": "+host.NoOverlay, "do not require overlay"))
+		r.fail(spec.HostError("overlay", m.Target+": "+why, "do not require overlay"))
 	default:
 		r.Notes = append(r.Notes, fmt.Sprintf("%s is bound, neither overlaid nor copied, so that locks and watches "+
-			"(inotify(7)) cross it: %s", m.Target, host.NoOverlay))
+			"(inotify(7)) cross it: %s", m.Target, why))
 	}
 }
 

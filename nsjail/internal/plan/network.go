@@ -57,6 +57,6 @@ func (r *resolver) openSockets() {
 	for i := range fds {
 		fds[i] = host.FdSockets + i
 	}
-	send(p, "net", launcher.SlotReport, fmt.Sprintf("[%d sockets]", n), fds...)
+	send(p, "net", launcher.SlotReport, 0, fmt.Sprintf("[%d sockets]", n), fds...)
 	p.Add("net", unix.SYS_CLOSE_RANGE, program.Int(host.FdSockets), program.Int(host.FdSockets+n-1), program.Int(0))
 }

@@ -47,8 +47,6 @@ type phase struct {
 	name  string
 	by    worker
 	known knowledge
-	// ahead marks a phase that a launcher forked early may perform before it has the program (launcher.Ahead).
-	ahead bool
 	// in reports whether the program of a shape has the phase; nil means always.
 	in func(*shape) bool
 	// needs are the phases that must have ended before this one, if the program has them.
@@ -59,30 +57,29 @@ type phase struct {
 
 // phases is the sequence of phases, each after those that it needs. derive computes each process's steps from it.
 var phases = []phase{
-	{name: "procfs", ahead: true, write: (*resolver).procfs},
-	{name: "identity", ahead: true, needs: []string{"procfs"}, write: (*resolver).identity},
-	{name: "oom score", ahead: true, needs: []string{"procfs"}, write: (*resolver).oomScore},
-	// the overlay of an image in a prepared root needs a procfs
-	{name: "image procfs", in: inPreparedImage, needs: []string{"identity"},
-		write: func(r *resolver) { rootfs.ProcOver(r.Jail) }},
-	{name: "session", ahead: true, write: (*resolver).session},
+	{name: "procfs", write: (*resolver).procfs},
+	{name: "session", write: (*resolver).session},
 	{name: "netns", by: netMaker, in: makesNet, write: (*resolver).makeNet},
-	{name: "lo", by: netMaker, ahead: true, needs: []string{"identity", "netns"}, write: (*resolver).loopback},
-	{name: "bounding set", ahead: true, write: (*resolver).dropBoundingSet},
+	{name: "lo", by: netMaker, needs: []string{"netns"}, write: (*resolver).loopback},
+	{name: "bounding set", write: (*resolver).dropBoundingSet},
+	{name: "identity", needs: []string{"procfs"}, write: (*resolver).identity},
+	{name: "oom score", needs: []string{"procfs"}, write: (*resolver).oomScore},
+	// overlays of the caller's mounts on an image in a prepared root need a procfs
+	{name: "image procfs", in: inPreparedImage, needs: []string{"identity"}, write: (*resolver).imageProcfs},
 	// for the fixed descriptor numbers, while a single process uses the table
-	{name: "fd table", in: sharesTable, write: func(r *resolver) { rootfs.Widen(r.Jail, launcher.SlotReport) }},
+	{name: "fd table", in: sideBySide, write: func(r *resolver) { rootfs.Widen(r.Jail, launcher.SlotReport) }},
 	{name: "group", in: notAhead, needs: []string{"identity"}, write: (*resolver).joinGroup},
-	{name: "root", by: tree, ahead: true, needs: []string{"procfs", "identity"}, write: (*resolver).beginTree},
+	{name: "root", by: tree, needs: []string{"procfs", "identity"}, write: (*resolver).beginTree},
 	// after all that a process made ahead performs: only then does its group exist
 	{name: "late group", in: madeAhead, needs: []string{"identity"}, write: (*resolver).joinGroup},
+	{name: "detach", by: tree, needs: []string{"root"}, write: (*resolver).detachMounts},
 	{name: "system", by: tree, needs: []string{"root"},
 		write: func(r *resolver) { r.tree.Add(r.root.Entries[r.everywhere:]) }},
 	{name: "mounts", by: tree, known: withMounts, needs: []string{"system"},
-		write: func(r *resolver) { r.tree.Add(r.own) }},
+		write: (*resolver).addMounts},
 	{name: "pivot", by: tree, needs: []string{"system"}, write: func(r *resolver) { r.tree.Enter() }},
 	{name: "names", by: tree, needs: []string{"identity"}, write: (*resolver).names},
 	{name: "sockets", by: netMaker, needs: []string{"lo"}, write: (*resolver).openSockets},
-	{name: "detach", by: tree, needs: []string{"pivot"}, write: (*resolver).detachMounts},
 	{name: "seal", by: tree, needs: []string{"mounts", "pivot"}, write: (*resolver).seal},
 	{name: "hide init", by: tree, in: hasInit, needs: []string{"seal"}, write: (*resolver).hideInit},
 	{name: "enter netns", by: tree, in: makesNet, needs: []string{"netns", "seal"}, write: (*resolver).enterNet},
@@ -122,7 +119,6 @@ func makesNet(s *shape) bool        { return s.makesNet }
 func inPreparedImage(s *shape) bool { return s.prepared && s.image }
 func madeAhead(s *shape) bool       { return s.ahead && !s.image } // an image's program begins differently
 func notAhead(s *shape) bool        { return !madeAhead(s) }
-func sharesTable(s *shape) bool     { return s.side && s.prepared }
 
 // performs reports whether a process performs a phase.
 func (s *shape) performs(p process, ph *phase) bool {
@@ -135,7 +131,7 @@ func (s *shape) performs(p process, ph *phase) bool {
 		return p == payloadProcess && child || p == firstProcess && !child
 	case ph.by == each:
 		return p != firstProcess
-	case ph.by == first, ph.ahead && s.ahead:
+	case ph.by == first:
 		return p == firstProcess
 	case ph.by == tree && s.makesNet:
 		return p == payloadProcess

@@ -51,6 +51,9 @@ type Plan struct {
 	// (detachMounts), the first of each; in is the first slot that the keeper does not fill
 	Stdio, JoinAt, Netns, Cycle, in program.Slot
 
+	// Uppers are the indexes in Spec.COWs of the upper directories that the jail sends to the keeper, in this order.
+	Uppers []int
+
 	Sockets *netns.Sockets // the sockets of the jail's network, which the jail sends to the keeper; nil for none
 
 	SameFiles bool // for tests: pass the caller's files instead of opening them again

@@ -18,7 +18,7 @@ func PrefixSpec(s *spec.Spec) spec.Spec {
 	k.Args, k.Env, k.PassEnv, k.Workdir = nil, nil, nil, ""
 	k.Limits = s.Limits.WithoutKeeper()
 	if MountsComeLater(s) {
-		k.Mounts = []spec.Mount{{}}
+		k.Protect, k.Mounts = nil, []spec.Mount{{}}
 		for _, d := range scratchDirs {
 			if slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Target == d }) {
 				k.Mounts = append(k.Mounts, spec.Mount{Target: d})
@@ -77,6 +77,7 @@ func (x *Prefix) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 	r, p := x.base, *x.Plan
 	p.Spec, p.Host = s, h
 	p.Enforced, p.Notes, p.Passed = maps.Clone(p.Enforced), slices.Clone(p.Notes), slices.Clone(p.Passed)
+	p.Uppers = slices.Clone(p.Uppers)
 	r.Plan = &p
 	r.in = x.first
 	r.Stdio = r.slots(3)

@@ -127,9 +127,13 @@ func MountProgram(src *host.Source, attr uint64) *program.Program {
 
 // PassFD appends operations that send a descriptor to the keeper and close it.
 func PassFD(p *program.Program, label string, fd program.Slot, what string) {
+	passTagged(p, label, fd, 0, what)
+}
+
+func passTagged(p *program.Program, label string, fd program.Slot, tag byte, what string) {
 	dup(p, label, fd, host.FdMaster)
 	p.Close(label, fd)
-	send(p, label, launcher.SlotReport, what, host.FdMaster)
+	send(p, label, launcher.SlotReport, tag, what, host.FdMaster)
 	p.Add(label, unix.SYS_CLOSE, program.Int(host.FdMaster))
 }
 

@@ -37,6 +37,19 @@ func (r *resolver) beginTree() {
 	r.tree.Add(r.root.Entries[:r.everywhere])
 }
 
+// addMounts adds the caller's mounts.
+func (r *resolver) addMounts() {
+	r.tree.Add(r.own)
+	r.passUppers()
+}
+
+// imageProcfs mounts a procfs where the overlays of the caller's mounts look for descriptors.
+func (r *resolver) imageProcfs() {
+	if len(r.own) > 0 {
+		rootfs.ProcOver(r.Jail)
+	}
+}
+
 // seal completes the root and makes it read-only.
 func (r *resolver) seal() {
 	r.tree.Seal()

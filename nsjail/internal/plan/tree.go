@@ -21,21 +21,16 @@ const (
 // static resolves the entries of the jail's root except the caller's mounts, in the order of their creation.
 func (r *resolver) static() {
 	r.root.Size, r.root.Inodes = int64(spec.DefaultTmpfsSize), spec.DefaultTmpfsInodes
-	image, overlay := r.Spec.Rootfs.Path != "", false
-	if image {
-		r.image()
-	} else {
-		overlay = r.usr()
+	if r.Spec.Rootfs.Path != "" {
+		r.imageRoot()
+		return
 	}
-	r.devices()
+	overlay := r.usr()
+	r.devices(rootfs.Dir) // read-only with the rest of the root
 	r.proc()
-	if !image {
-		r.skeleton(overlay)
-	}
-	if r.Host.Missing["proc"] == "" { // what only some kernels have
-		r.masks(false)
-	}
-	r.scratch()
+	r.skeleton(overlay)
+	r.masks(false)
+	r.scratch(scratchDirs...)
 }
 
 func (r *resolver) add(e rootfs.Entry) { r.root.Entries = append(r.root.Entries, e) }
@@ -44,20 +39,9 @@ func (r *resolver) link(target, text string) {
 	r.add(rootfs.Entry{Kind: rootfs.Symlink, Target: target, Text: text})
 }
 
-// image makes the caller's directory the root.
-func (r *resolver) image() {
-	src := r.Host.Sources["rootfs"]
-	img := &rootfs.Image{Writable: r.Spec.Rootfs.Writable}
-	img.Overlay = r.require("overlay", "writable layer in memory", src.NoOverlay, "bind")
-	if img.Writable && !img.Overlay {
-		r.fail(spec.HostError("rootfs.writable", src.NoOverlay, "use the tree read-only"))
-	}
-	img.Source = r.source("rootfs", "/", attrRead)
-	r.root.Size, r.root.Inodes = int64(spec.DefaultRootSize), 1<<20
-	if s := r.Spec.Rootfs.Size; s > 0 {
-		r.root.Size = int64(s)
-	}
-	r.root.Image = img
+// hosts returns the content of the jail's /etc/hosts.
+func (r *resolver) hosts() string {
+	return "127.0.0.1\tlocalhost " + r.hostname() + "\n::1\tlocalhost ip6-localhost ip6-loopback\n"
 }
 
 // usr adds the host's /usr and related directories. With the devices and procfs, they come first in every default jail,
@@ -170,7 +154,7 @@ func (r *resolver) etc() {
 	}
 	file("passwd", "root:x:0:0:root:"+root+":/bin/sh\n"+passwd+baseUsers)
 	file("group", "root:x:0:\n"+group+baseGroups)
-	file("hosts", "127.0.0.1\tlocalhost "+name+"\n::1\tlocalhost ip6-localhost ip6-loopback\n")
+	file("hosts", r.hosts())
 	file("hostname", name+"\n")
 	file("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"+
 		"services: files\nprotocols: files\n")
@@ -198,12 +182,8 @@ func (r *resolver) nodes() {
 	}
 }
 
-func (r *resolver) devices() {
+func (r *resolver) devices(kind rootfs.Kind) {
 	dev := func(e rootfs.Entry) { e.Label = "dev"; e.Target = "dev/" + e.Target; r.add(e) }
-	kind := rootfs.Dir // read-only with the rest of a minimal root
-	if r.Spec.Rootfs.Path != "" {
-		kind = rootfs.Scratch // covers the content of an image
-	}
 	r.add(rootfs.Entry{Kind: kind, Label: "dev", Target: "dev", Mode: 0o755})
 	r.nodes()
 	for _, l := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
@@ -233,6 +213,9 @@ func (r *resolver) proc() {
 
 // masks covers the files of procfs that the payload must not read or write: those that every kernel has, or the others.
 func (r *resolver) masks(always bool) {
+	if r.Host.Missing["proc"] != "" {
+		return
+	}
 	_, readOnly := host.Masks()
 	for _, f := range r.Host.ProcFiles {
 		kind := rootfs.Mask
@@ -248,17 +231,17 @@ func (r *resolver) masks(always bool) {
 var scratchDirs = []string{"/dev/shm", "/tmp", spec.DefaultWorkdir, "/output", spec.DefaultHome}
 
 // scratch adds the writable directories that the Spec does not mount itself. They share one tmpfs and its limits.
-func (r *resolver) scratch() {
+func (r *resolver) scratch(dirs ...string) {
 	own := map[string]bool{}
 	for _, m := range r.Spec.Mounts {
 		own[m.Target] = true
 	}
-	for _, d := range scratchDirs {
+	for _, d := range dirs {
 		mode := uint32(0o1777)
 		if d == spec.DefaultHome {
 			mode = 0o700
 		}
-		if !own[d] && (r.Spec.Rootfs.Path == "" || d != "/output" && d != spec.DefaultHome) {
+		if !own[d] {
 			r.add(rootfs.Entry{Kind: rootfs.Scratch, Label: "scratch", Target: d[1:], Mode: mode})
 		}
 	}

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ready is the byte by which a parked payload says on its standard output that it is ready: ACK, ascii(7).
+// Ready is the byte that a parked payload writes to its standard output when it is ready: ACK, ascii(7).
 const Ready = 6
 
 // mostDropped bounds the messages that AwaitReady reads: a pipe holds 64 KiB (pipe(7)).
 const mostDropped = 64 << 10
 
-// AwaitReady waits until a payload says that it is ready. All its streams must be pipes, and Start must not have been
+// AwaitReady waits until a payload has written Ready. All its streams must be pipes, and Start must not have been
 // called. What the payload has written to stderr until then is dropped. If it ends, writes anything else or takes
 // longer than most, the error has its last line of stderr.
 func (s *Streams) AwaitReady(most time.Duration) error {
@@ -67,20 +67,9 @@ func (s *Streams) messages() (text []byte, err error) {
 	return text, err
 }
 
-// Silent reports whether the payload of a parked jail has written nothing and has all of its streams open: poll(2).
+// Silent reports whether the payload of a parked jail has written nothing and has all of its streams open.
 func (s *Streams) Silent() bool {
-	for _, f := range []*os.File{s.copyIn, s.out[0].src, s.out[1].src} {
-		p := []unix.PollFd{{Events: unix.POLLIN}} // at the writing end of a pipe only an error is reported
-		err := sys.Control(f, func(fd int) error {
-			p[0].Fd = int32(fd)
-			_, err := unix.Poll(p, 0)
-			return err
-		})
-		if err != nil || p[0].Revents != 0 {
-			return false
-		}
-	}
-	return true
+	return sys.Idle(s.copyIn, 0) && sys.Idle(s.out[0].src, unix.POLLIN) && sys.Idle(s.out[1].src, unix.POLLIN)
 }
 
 // CanTake reports whether the payload would have the same streams without a parked jail: pipes that the keeper copies.
@@ -95,13 +84,14 @@ func (s *Streams) CanTake() bool {
 
 // Take takes the streams of a parked jail over, instead of Open. Start writes first to stdin, before In.
 func (s *Streams) Take(parked *Streams, first []byte) {
-	s.copyIn, s.closers = parked.copyIn, parked.closers
-	in := []io.Reader{bytes.NewReader(first)}
-	if s.In != nil {
-		in = append(in, s.In)
+	s.copyIn, s.closers, s.first, s.took = parked.copyIn, parked.closers, first, make(chan bool, 1)
+	if s.In == nil {
+		s.In = bytes.NewReader(nil)
 	}
-	s.In = io.MultiReader(in...)
 	for i, o := range parked.out {
 		s.out[i] = s.capture(o.src, s.Out[i])
 	}
 }
+
+// TookFirst reports whether all was written that Take has passed to Start. It must be called once, after End.
+func (s *Streams) TookFirst() bool { return <-s.took }

@@ -39,6 +39,8 @@ type Streams struct {
 	closers []io.Closer // the keeper's ends of pipes
 	copies  sync.WaitGroup
 	inErr   atomic.Pointer[error]
+	first   []byte    // what stdin begins with, before In
+	took    chan bool // receives whether first was written; nil without
 }
 
 // Open returns the three descriptors for the payload's stdin, stdout and stderr. They are the caller's files, opened
@@ -164,7 +166,14 @@ func (s *Streams) Start(pidfd *os.File) {
 		// End does not wait for it: the caller's reader may block forever after the end of the payload
 		go func() {
 			defer end()
-			_, err := io.Copy(in, from)
+			var err error
+			if s.took != nil {
+				_, err = in.Write(s.first)
+				s.took <- err == nil
+			}
+			if err == nil {
+				_, err = io.Copy(in, from)
+			}
 			if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, fs.ErrClosed) {
 				s.inErr.Store(&err)
 			}

@@ -30,6 +30,7 @@ func (s *Spec) Check() []Problem {
 	c.identity(s)
 	c.rootfs(s.Rootfs)
 	c.mounts(s.Mounts)
+	c.protect(s)
 	c.etcNames(s)
 	c.isolation(s)
 	c.limits(&s.Limits)

@@ -44,6 +44,8 @@ func (c *checker) mechanisms(s *Spec) {
 			switch {
 			case m < 0:
 				c.add(field, words.Quote(name)+" is not a mechanism", words.DidYouMean(name, mechanismNames()))
+			case list.field == "optional" && name == "cow":
+				c.add(field, "without it a cow mount would change its source", "remove it here, or leave out the cow mount")
 			case list.field == "require" && slices.Contains(s.Optional, name):
 				c.add(field, words.Quote(name)+" is also listed under optional", "remove one of the two")
 			case list.field == "require" && all[m].OnDemand && !asked[name]:

@@ -15,9 +15,20 @@ func (c *checker) rootfs(r Rootfs) {
 		// A root with .. could lead elsewhere through a symbolic link on the way.
 		c.add("rootfs.path", words.Quote(r.Path)+" walks upwards through ..", "write the path without ..")
 	}
-	if r.Path == "" && r.Writable {
+	if c.text("rootfs.image", r.Image) && r.Image != "" && r.Path == "" {
+		c.add("rootfs.image", words.Quote(r.Image)+" has not been looked up",
+			"set rootfs.path to its tree (package image/asroot)")
+	}
+	if r.Path == "" && r.Image == "" && r.Writable {
 		c.add("rootfs.writable", "there is no rootfs to write to", "name a directory as its path")
 	}
+	if r.Keep && !r.Writable {
+		c.add("rootfs.keep", "a read-only rootfs has no changes", "make it writable or remove this")
+	}
+	if r.Store != "" && !r.Writable {
+		c.add("rootfs.store", "a read-only rootfs has no changes", "make it writable or remove this")
+	}
+	c.store("rootfs.store", r.Store)
 	if r.Size < 0 {
 		c.add("rootfs.size", fmt.Sprintf("%d is negative", r.Size), "write a size, as in 1g")
 	} else if r.Size > 0 && !r.Writable {
@@ -101,7 +112,7 @@ type mountType struct {
 var mountTypes = []mountType{
 	{MountBind, hostSource, false}, {MountTmpfs, "", true}, {MountDir, "", true},
 	{MountSymlink, "write the text of the symlink", false}, {MountFile, hostSource, true}, {MountData, "", true},
-	{MountVolume, hostSource, false},
+	{MountVolume, hostSource, false}, {MountCOW, "name a directory of the host", false},
 }
 
 const hostSource = "name a path of the host"
@@ -115,7 +126,9 @@ func (c *checker) mountFields(field string, m Mount) {
 	}
 	t := mountTypes[row]
 	c.source(field+".source", t, m.Source)
-	if m.Writable && m.Type != MountBind && m.Type != MountVolume {
+	if m.Type == MountCOW && m.Writable {
+		c.add(field+".writable", "a cow is always writable", "remove it")
+	} else if m.Writable && m.Type != MountBind && m.Type != MountVolume {
 		c.add(field+".writable", "it is only for a bind or a volume", "remove it")
 	}
 	if m.Content != "" && m.Type != MountData {
@@ -125,6 +138,9 @@ func (c *checker) mountFields(field string, m Mount) {
 		c.add(field+".content", fmt.Sprintf("%d bytes are more than %s", len(m.Content), Bytes(MaxFileCopy)),
 			"bind a file instead")
 	}
+	if m.Held != nil && (m.Type != MountBind && m.Type != MountCOW || m.Held.File == nil) {
+		c.add(field+".held", "it is an open file, and only for a bind or a cow", "leave it nil")
+	}
 	if m.Live && (m.Type != MountBind || m.Writable) {
 		c.add(field+".live", "it is only for a read-only bind", "remove it")
 	}
@@ -132,6 +148,17 @@ func (c *checker) mountFields(field string, m Mount) {
 		c.mode(field+".mode", m, t.mode)
 	}
 	c.capacity(field, m)
+	if m.Store != "" && m.Type != MountCOW {
+		c.add(field+".store", "it is only for a cow", "remove it")
+		return
+	}
+	c.store(field+".store", m.Store)
+}
+
+func (c *checker) store(field, store string) {
+	if store != "" && store != "memory" && store != StoreDisk {
+		c.add(field, words.Quote(store)+" is not a store", "write memory or disk")
+	}
 }
 
 // source checks the source of a mount. That of a volume is its id and a directory of it.
@@ -181,8 +208,8 @@ func (c *checker) capacity(field string, m Mount) {
 	}{{"size", int64(m.Size)}, {"inodes", m.Inodes}} {
 		if limit.value < 0 {
 			c.add(field+"."+limit.name, fmt.Sprintf("%d is negative", limit.value), "write a positive number")
-		} else if limit.value > 0 && m.Type != MountTmpfs {
-			c.add(field+"."+limit.name, "it is only for a tmpfs", "remove it")
+		} else if limit.value > 0 && m.Type != MountTmpfs && m.Type != MountCOW {
+			c.add(field+"."+limit.name, "it is only for a tmpfs or a cow", "remove it")
 		}
 	}
 }

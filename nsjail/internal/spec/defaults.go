@@ -15,6 +15,9 @@ const (
 	DefaultTmpfsSize   = Bytes(256 << 20) // of each --tmpfs, and of /tmp, /work, /output, /home/brig and /dev/shm together
 	DefaultTmpfsInodes = 65536            // likewise
 	DefaultRootSize    = Bytes(1 << 30)
+	DefaultRootInodes  = 1 << 20
+	DefaultCOWSize     = Bytes(1 << 30) // of the changes of each cow
+	DefaultCOWInodes   = 1 << 18        // likewise; a file of a tmpfs takes about a kilobyte of the kernel's memory
 	DefaultCapture     = Bytes(8 << 20) // Cmd.Output and Cmd.CombinedOutput, for each stream
 	DefaultUID         = 1000
 	DefaultGID         = 1000

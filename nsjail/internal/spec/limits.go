@@ -146,11 +146,11 @@ var limitRows = []Limit{
 		Aliases: "--time-limit --RuntimeMaxSec --max-time --wall-time --max-wall-time --wall-limit"},
 	{Name: "idle", Field: func(l *Limits) any { return &l.Idle },
 		Flag: "idle-timeout", Value: "TIME", Usual: 2, Example: "10s", Counted: true, Keeper: true,
-		Help: "end everything when neither stdout nor stderr has said anything for TIME"},
+		Help: "end everything after TIME without output on stdout and stderr"},
 	{Name: "grace", Field: func(l *Limits) any { return &l.Grace },
 		Flag: "grace", Value: "TIME", Usual: 3, Example: "5s", Keeper: true,
-		Help: "a payload has TIME to end after SIGTERM, SIGHUP or a second SIGINT to brig (default 10s), " +
-			"and, if it is given, after the SIGTERM that these two limits then begin with; then everything is killed",
+		Help: "the time that a payload has to end after SIGTERM, SIGHUP or a second SIGINT to brig, before everything is " +
+			"killed (default 10s); if it is given, the two limits above send SIGTERM first, too",
 		Aliases: "--stop-timeout --TimeoutStopSec --kill-after -k"},
 	{Name: "cpu_time", Field: func(l *Limits) any { return &l.CPUTime },
 		Flag: "cpu-time", Value: "TIME", Usual: 4, Example: "10s", Counted: true,
@@ -160,7 +160,7 @@ var limitRows = []Limit{
 		Group:     func(l *Limits, g *cgroup.Limits) { g.CPUTime = l.CPUTime > 0 }},
 	{Name: "processes", Field: func(l *Limits) any { return &l.Processes },
 		Flag: "pids-limit", Value: "N", Usual: 5, Default: true, Counted: true,
-		Help: "how many processes and threads at once (default 1024; 0 or -1 for no limit)",
+		Help: "the number of processes and threads at once (default 1024; 0 or -1 for no limit)",
 		Aliases: "--cgroup-pids-max --TasksMax --processes --max-processes --max-procs --nproc --pids-max " +
 			"--max-pids --threads",
 		Files: "pids.max"},
@@ -199,7 +199,7 @@ var limitRows = []Limit{
 		Group: func(l *Limits, g *cgroup.Limits) { g.Zswap = int64(l.MemoryZswap) }},
 	{Name: "memory_low", Field: func(l *Limits) any { return &l.MemoryLow },
 		Flag: "memory-reservation", Value: "SIZE", Example: "512m", Zero: noReserve, Below: true, Feature: "priority",
-		Help:      "below SIZE nothing is reclaimed while others have any to give",
+		Help:      "below SIZE nothing is reclaimed while other groups have memory to reclaim",
 		Aliases:   "--MemoryLow --memory-low",
 		Mechanism: "memory_low", Files: "memory.low memory.soft_limit_in_bytes",
 		Group: func(l *Limits, g *cgroup.Limits) { g.MemoryLow = int64(l.MemoryLow) }},

@@ -30,11 +30,13 @@ func Mechanisms() []Mechanism {
 		{Name: "seccomp", What: "the system-call filter"},
 		{Name: "overlay", What: "an overlay of /usr, so that locks and watches do not cross between jails"},
 		{Name: "idmap", What: "idmapped writable binds, so that new files belong to the directory's owner"},
+		{Name: "cow", What: "cow mounts: their sources never change, and the changes are bounded"},
 		{Name: "keyring", What: "a new session keyring"},
 		{Name: "proc", What: "a /proc of the jail's own pid namespace, with its sensitive files masked"},
 		{Name: "init", What: "an init as pid 1 that reaps and forwards signals"},
 		{Name: "processes", What: "the limit on processes and threads"},
 		{Name: "sockets", What: "the rule on socket families"},
+		{Name: "protect", What: "protected paths below writable binds", OnDemand: true},
 	}
 	for _, m := range cgroup.Mechanisms() {
 		if m.Name != "processes" { // "processes" is in force by default, even without a group

@@ -5,6 +5,7 @@ package spec
 
 import (
 	"maps"
+	"os"
 	"slices"
 
 	egress "brig/netns/egress/policy"
@@ -32,6 +33,10 @@ type Spec struct {
 	Rootfs Rootfs `json:"rootfs,omitzero"`
 	// Mounts are performed in order, after the directories of the root have been created.
 	Mounts []Mount `json:"mounts,omitempty"`
+	// Protect names paths below writable binds, volumes and cows that the payload can neither write, rename, remove nor
+	// create, whether they exist or not. An absolute path is one of the jail, a relative one is meant in each such mount.
+	// ProtectGit stands for a set of paths, and "!PATH" takes one back. See SPECIFICATION.md, "Protected paths".
+	Protect []string `json:"protect,omitempty"`
 	// Etc names directories and files of the host's /etc that the payload sees at their place, read-only, and only what
 	// every user may read. Every jail also has the public configuration described in SPECIFICATION.md, "/etc".
 	Etc []string `json:"etc,omitempty"`
@@ -64,10 +69,18 @@ type Spec struct {
 type Rootfs struct {
 	// Path is a directory of the host; "" means the minimal root.
 	Path string `json:"path,omitempty"`
-	// Writable lets the payload write to its root. Changes are kept in memory, bounded by Size, and dropped at the end.
+	// Image is the image whose tree is at Path, for Result.Image. This package looks up no image: package image/asroot
+	// sets both, and a Spec with Image alone is one that waits for it.
+	Image string `json:"image,omitempty"`
+	// Writable lets the payload write to its root. Changes are bounded by Size, and dropped at the end.
 	Writable bool `json:"writable,omitempty"`
 	// Size is the capacity of a writable root in bytes; 0 means DefaultRootSize.
 	Size Bytes `json:"size,omitempty"`
+	// Store is where the changes of a writable root are kept, as in Mount.Store. "" means memory; with Keep, it means disk
+	// where memory cannot keep them (before Linux 6.6).
+	Store string `json:"store,omitempty"`
+	// Keep returns the changes of a writable root in Result.Changes, with "/" as the target.
+	Keep bool `json:"keep,omitempty"`
 }
 
 // MountType determines what a Mount creates at its target.
@@ -82,12 +95,15 @@ const (
 	MountFile    MountType = "file"    // a private read-only copy of the host's file Source
 	MountData    MountType = "data"    // a private read-only file that holds Content
 	MountVolume  MountType = "volume"  // a directory of a Volume, "ID/dir", read-only unless Writable
+	// MountCOW is a directory of the host that the payload may write to and that never changes (copy on write): what the
+	// payload writes goes to the upper directory of an overlay, which Result.Changes returns.
+	MountCOW MountType = "cow"
 )
 
 // Mount adds an entry to the jail's file tree.
 type Mount struct {
 	Type MountType `json:"type"`
-	// Source is a path of the host (bind, file), the target of a symlink, or a volume's id and directory.
+	// Source is a path of the host (bind, file, cow), the target of a symlink, or a volume's id and directory.
 	Source string `json:"source,omitempty"`
 	// Target is an absolute, clean path in the jail.
 	Target string `json:"target"`
@@ -97,15 +113,33 @@ type Mount struct {
 	// if the kernel allows that, and a file of at most 1 MiB is a copy. File locks, watches (inotify(7)) and sockets do
 	// not work through an overlay or a copy.
 	Live bool `json:"live,omitempty"`
-	// Size is the capacity of a tmpfs in bytes; 0 means DefaultTmpfsSize.
+	// Size is the capacity of a tmpfs, or of the changes of a cow, in bytes; 0 means DefaultTmpfsSize or DefaultCOWSize.
 	Size Bytes `json:"size,omitempty"`
-	// Inodes is the number of files that a tmpfs can hold; 0 means DefaultTmpfsInodes.
+	// Inodes is the number of files that a tmpfs, or the changes of a cow, can hold; 0 means DefaultTmpfsInodes or
+	// DefaultCOWInodes.
 	Inodes int64 `json:"inodes,omitempty"`
+	// Store is where the changes of a cow are kept: "" or "memory", a tmpfs(5) that the kernel bounds, or "disk", a
+	// directory of brig's that the keeper looks at several times a second.
+	Store string `json:"store,omitempty"`
 	// Mode is the octal permission of a tmpfs, dir, file or data; the default is 1777, 755, 444 or 444, respectively.
 	Mode string `json:"mode,omitempty"`
 	// Content is the content of a data file, at most 4 MiB each and 12 MiB together.
 	Content string `json:"content,omitempty"`
+	// Held, if set, is what the mount shows, and Source is only its path. A program sets it, not JSON.
+	Held *Held `json:"-"`
 }
+
+// Held is a directory or file that the caller holds open. A mount of it shows this file or fails, whatever has been put
+// at its path since it was opened.
+type Held struct {
+	// Name is what the caller calls it, for policies and logs.
+	Name string
+	// File is open until the jail has started; O_PATH is enough (open(2)).
+	File *os.File
+}
+
+// Writes reports whether the payload can write to what the mount shows of the host, or to a copy of it.
+func (m *Mount) Writes() bool { return m.Writable || m.Type == MountCOW }
 
 // Net is a network mode.
 type Net string
@@ -129,8 +163,8 @@ func (s *Spec) Policy() *egress.Policy {
 // Clone returns a deep copy.
 func (s *Spec) Clone() *Spec {
 	c := *s
-	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Etc, &c.Publish, &c.Require, &c.Optional,
-		&c.Limits.Cgroup} {
+	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Protect, &c.Etc, &c.Publish, &c.Require,
+		&c.Optional, &c.Limits.Cgroup} {
 		*list = slices.Clone(*list)
 	}
 	c.Egress = c.Egress.Clone()

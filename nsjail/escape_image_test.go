@@ -1,0 +1,47 @@
+package nsjail
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"brig/internal/test/asuser"
+	"brig/nsjail/internal/spec"
+)
+
+// TestEscapeImage runs the attacks in a Runner's jails whose root is an image, with the host's /usr in it.
+func TestEscapeImage(t *testing.T) {
+	image := t.TempDir()
+	err := errors.Join(os.Chmod(filepath.Dir(image), 0o755), os.Chmod(image, 0o755), os.Mkdir(image+"/usr", 0o755))
+	for _, name := range []string{"bin", "sbin", "lib", "lib64"} {
+		err = errors.Join(err, os.Symlink("usr/"+name, filepath.Join(image, name)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runnerWith(t, RunnerOptions{})
+	t.Run("attacks", func(t *testing.T) {
+		for _, a := range loadAttacks(t, filepath.Join(asuser.Testdata(), "escape")) {
+			if len(a.plans) > 0 || a.lane != "" && a.lane != lane() || a.name == "file-accounts.py" { // of the default /etc
+				continue
+			}
+			t.Run(a.name, func(t *testing.T) {
+				t.Parallel()
+				s, jail := a.setUp(t, false)
+				if jail.Rootfs.Path != "" {
+					t.Skip("it has an image of its own")
+				}
+				jail.Rootfs.Path = image
+				usr := spec.Mount{Type: spec.MountBind, Source: "/usr", Target: "/usr"}
+				jail.Mounts = append([]spec.Mount{usr}, jail.Mounts...)
+				if !preparable(jail) {
+					t.Skip("it starts from the host's root")
+				}
+				if v, detail := a.runIn(t, s, jail, r, false); v != contained {
+					t.Errorf("%s\nin a Runner's jail with an image: %s, %s", a.claim, v, detail)
+				}
+			})
+		}
+	})
+}

@@ -1,0 +1,206 @@
+// Package ghost holds the places of absent files of the host while jails protect them. A mount needs something to be
+// mounted on: a ghost is an empty socket (unix(7)) at the place, which git(1) and most programs pass over, or a small
+// file. Each run notes its ghosts in a file of its own, locked by flock(2) while the run lasts, so that runs can share
+// ghosts, and what a killed run has left is removed by the next one.
+package ghost
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"brig/internal/sys"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// Place is a file of the host that a jail protects. Nothing is made where something is.
+type Place struct {
+	Dir, Name string
+	Text      string // "" for a socket
+	// Root is an open directory, and Below the path of Dir in it: a path from / may lead elsewhere by now.
+	Root  int
+	Below string
+}
+
+// Set are the ghosts of one run.
+type Set struct {
+	store   string
+	note    *os.File
+	entries []entry
+}
+
+// Store returns the directory of the notes: /var/lib/brig/ghosts for root, and $XDG_STATE_HOME/brig/ghosts, by default
+// in ~/.local/state, for others.
+func Store() (string, error) {
+	dir := sys.StateDir()
+	if dir == "" {
+		return "", noStore("neither XDG_STATE_HOME nor HOME is an absolute path")
+	}
+	return filepath.Join(dir, "ghosts"), nil
+}
+
+func noStore(why string) error {
+	return spec.HostError("protect", "what stands for absent paths cannot be noted: "+why,
+		"set XDG_STATE_HOME to a directory of yours, name the paths that exist only, or use --no-protect")
+}
+
+// makeStore makes the directory of the notes. Root's payloads may have to pass through the one above, /var/lib/brig.
+func makeStore(store string) error {
+	if os.Geteuid() == 0 {
+		if err := os.MkdirAll(filepath.Dir(store), 0o711); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(store, 0o700)
+}
+
+// Hold makes ghosts where nothing is, and shares those of other runs. It removes what dead runs have left.
+func Hold(places []Place) (*Set, error) {
+	store, err := Store()
+	if err == nil && !needed(store, places) {
+		return nil, nil
+	}
+	if err == nil {
+		if err = makeStore(store); err != nil {
+			err = noStore(err.Error())
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := lock(store)
+	if err != nil {
+		return nil, noStore(err.Error())
+	}
+	defer unlock()
+	live, _, err := sweep(store)
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{store: store}
+	if err := s.make(places, live); err != nil {
+		return nil, errors.Join(err, s.drop(live))
+	}
+	if len(s.entries) == 0 {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// make notes the ghosts, and makes them.
+func (s *Set) make(places []Place, live map[key]entry) error {
+	dirs := dirs{}
+	defer dirs.close()
+	for _, p := range places {
+		if err := s.add(p, dirs, live); err != nil {
+			return err
+		}
+	}
+	if len(s.entries) == 0 {
+		return nil
+	}
+	if err := s.write(); err != nil { // before they are made, so that a kill in between leaves nothing unknown
+		return err
+	}
+	for i := range s.entries {
+		if e := &s.entries[i]; e.Ino == 0 {
+			if err := e.make(dirs[e.Dir].fd); err != nil {
+				return failure(e, err)
+			}
+		}
+	}
+	return s.write()
+}
+
+// needed reports whether there is anything to do: something is absent, or there are notes of other runs.
+func needed(store string, places []Place) bool {
+	if notes, err := filepath.Glob(store + "/run-*"); err != nil || len(notes) > 0 {
+		return true
+	}
+	var st unix.Stat_t
+	for _, p := range places {
+		if unix.Lstat(filepath.Join(p.Dir, p.Name), &st) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// write adds the entries to the note. A kill can cut off the last list, and leaves the one before (write(2)).
+func (s *Set) write() error {
+	if s.note == nil {
+		f, err := os.CreateTemp(s.store, "run-*")
+		if err != nil {
+			return err
+		}
+		if err := sys.Flock(f, unix.LOCK_EX); err != nil {
+			return errors.Join(err, f.Close(), os.Remove(f.Name()))
+		}
+		s.note = f
+	}
+	text, err := encode(s.entries)
+	if err == nil {
+		_, err = s.note.Write(text)
+	}
+	return err
+}
+
+// Release removes the ghosts that no other run has.
+func (s *Set) Release() error {
+	if s == nil {
+		return nil
+	}
+	unlock, err := lock(s.store)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	live, err := notes(s.store, func(*os.File, []entry) error { return nil }, s.note.Name())
+	return errors.Join(err, s.drop(live))
+}
+
+// drop removes the ghosts that are not live, and then the note.
+func (s *Set) drop(live map[key]entry) error {
+	errs := []error{removeAll(s.entries, live)}
+	if s.note != nil && errs[0] == nil { // else the next run tries again
+		errs = append(errs, os.Remove(s.note.Name()))
+	}
+	if s.note != nil {
+		errs = append(errs, s.note.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func removeAll(list []entry, live map[key]entry) error {
+	var errs []error
+	open := dirs{}
+	defer open.close()
+	for i := range list {
+		if _, ok := live[list[i].key()]; !ok {
+			errs = append(errs, list[i].remove(open))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Collect removes what dead runs have left, and returns the paths.
+func Collect() (removed []string, err error) {
+	store, err := Store()
+	if err != nil {
+		return nil, nil // then no run has noted any
+	}
+	if _, err := os.Stat(store); err != nil {
+		return nil, nil
+	}
+	unlock, err := lock(store)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	_, removed, err = sweep(store)
+	slices.Sort(removed)
+	return slices.Compact(removed), err
+}

@@ -1,0 +1,290 @@
+package host
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brig/internal/words"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// Protected is a path in a writable mount that the payload cannot change.
+type Protected struct {
+	Target string `json:"target"` // in the jail
+	Mount  int    `json:"mount"`
+	// Path is the path of the host without symbolic links but the last one; "" in a volume, in which nobody looks.
+	Path     string `json:"path,omitempty"`
+	Absent   bool   `json:"absent,omitempty"` // nothing is there, so the keeper puts a Ghost there
+	Text     string `json:"-"`                // of the Ghost
+	Dev, Ino uint64 `json:"-"`
+}
+
+// Ghost is a protected path of the host, at whose place the keeper puts something while nothing is there: a socket,
+// which git(1) and most programs pass over, or a file with Text.
+type Ghost struct {
+	Dir, Name, Text string
+	Root            int // an open source
+	Below           string
+}
+
+// protector finds what Spec.Protect names.
+type protector struct {
+	h       *Host
+	s       *spec.Spec
+	areas   []area
+	ids     map[string]fileID // of directories, by path
+	held    map[string]string // their first path in the jail
+	links   map[fileID]string // files with more than one name
+	repos   map[string]bool   // directories of git(1) that have been looked at
+	err     error             // the first one
+	storing bool              // what is looked at are brig's own directories: nothing takes these back
+}
+
+// area is a writable bind, or a cow, below which no file of the host changes.
+type area struct {
+	mount int
+	cow   bool
+	path  string // without symbolic links
+	id    fileID
+	fd    int
+}
+
+// lookProtect finds the paths that the Spec protects, and by which names they can be reached.
+func (h *Host) lookProtect(s *spec.Spec) error {
+	h.Protected, h.Ghosts, h.Unprotected, h.Stores = nil, nil, nil, nil
+	if len(s.Protect) == 0 && slices.IndexFunc(s.Mounts, func(m spec.Mount) bool { return m.Writes() }) < 0 {
+		return nil
+	}
+	p := &protector{h: h, s: s, ids: map[string]fileID{}, held: map[string]string{}, links: map[fileID]string{},
+		repos: map[string]bool{}}
+	for i, m := range s.Mounts {
+		src := h.Sources[spec.SourceKey(i)]
+		if !m.Writes() || m.Type == spec.MountVolume {
+			continue
+		}
+		real, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(src.Fd))
+		if err != nil {
+			return err
+		}
+		p.areas = append(p.areas, area{i, m.Type == spec.MountCOW, real, fileID{src.Dev, src.Ino}, src.Fd})
+	}
+	p.own()
+	if p.err != nil {
+		return p.err
+	}
+	own := len(h.Protected)
+	for _, entry := range s.Protect {
+		p.entry(entry)
+	}
+	p.otherNames()
+	p.otherMounts()
+	if p.err != nil && slices.Contains(s.Optional, "protect") {
+		h.Protected, h.Ghosts = h.Protected[:own], nil
+		h.Missing = maps.Clone(h.Missing) // other runs of a Runner have the same map
+		h.Missing["protect"] = p.err.Error()
+		return nil
+	}
+	return p.err
+}
+
+// fail keeps the first error. A path that cannot be protected is an error, with a remedy.
+func (p *protector) fail(full, why, remedy string) {
+	if p.err == nil {
+		p.err = spec.CallerError("protect", words.Quote(full)+" "+why, remedy)
+	}
+}
+
+// entry finds what one entry names.
+func (p *protector) entry(entry string) {
+	switch {
+	case strings.HasPrefix(entry, "!"):
+	case entry == spec.ProtectGit:
+		for _, a := range p.areas {
+			p.repository(a.path)
+		}
+	case path.IsAbs(entry):
+		p.inMount(p.s.Below(entry), entry)
+	default:
+		for i, m := range p.s.Mounts {
+			if target := path.Join(m.Target, entry); p.s.Below(target) == i {
+				p.inMount(i, target)
+			}
+		}
+	}
+}
+
+// inMount protects a path of the jail in a mount. What a volume holds is not known: the jail's init makes a directory
+// there if nothing is.
+func (p *protector) inMount(i int, target string) {
+	if p.s.Mounts[i].Type == spec.MountVolume {
+		p.h.Protected = append(p.h.Protected, Protected{Target: target, Mount: i})
+		return
+	}
+	for _, a := range p.areas {
+		if a.mount == i {
+			p.want(a.path, strings.TrimPrefix(target, p.s.Mounts[i].Target+"/"))
+		}
+	}
+}
+
+// want protects what a path leads to on the host.
+func (p *protector) want(dir, rel string) {
+	if full, st := p.follow(dir, rel); st != nil {
+		p.hold(full, st, "")
+	}
+}
+
+// follow walks a path as the host does, and returns where it leads and what is there. It protects the symbolic links on
+// the way, and the first name that does not exist. It returns nil if nothing is left to protect.
+func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
+	rest, links := strings.Split(rel, "/"), 0
+	var st *unix.Stat_t
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
+		if name == ".." {
+			dir, st = path.Dir(dir), nil
+			continue
+		}
+		full := path.Join(dir, name)
+		st = new(unix.Stat_t)
+		switch err := unix.Lstat(full, st); {
+		case err == unix.ENOENT && p.storing && p.canMake(dir):
+			p.hold(path.Join(append([]string{full}, rest...)...), nil, "")
+			return full, nil
+		case err == unix.ENOENT:
+			p.hold(full, nil, "")
+			return full, nil
+		case err == unix.EACCES || err == unix.ENOTDIR: // in the latter case dir is protected below
+			p.denied(full, err)
+			return full, nil
+		case err == unix.ENAMETOOLONG && len(name) > unix.NAME_MAX: // text of a link: nobody can follow it
+			return full, nil
+		case err != nil:
+			p.fail(full, err.Error(), "check the file system, or take it back: --no-protect")
+			return full, nil
+		case st.Mode&unix.S_IFMT == unix.S_IFLNK:
+			p.hold(full, st, "")
+			text, err := os.Readlink(full)
+			if links++; err != nil || links > 40 { // ELOOP: nobody can follow it
+				return full, nil
+			}
+			if path.IsAbs(text) {
+				dir = "/"
+			}
+			rest, st = append(strings.Split(text, "/"), rest...), nil
+			continue
+		case st.Mode&unix.S_IFMT != unix.S_IFDIR && len(rest) > 0:
+			return full, st // a file where a directory was meant
+		}
+		dir = full
+	}
+	if st == nil {
+		st = new(unix.Stat_t)
+		if unix.Lstat(dir, st) != nil {
+			return dir, nil
+		}
+	}
+	return dir, st
+}
+
+// hold protects a path of the host in every writable bind that shows it. st is nil if nothing is there; text is what a
+// file must hold that stands for nothing.
+func (p *protector) hold(full string, st *unix.Stat_t, text string) {
+	if _, done := p.held[full]; done || p.err != nil {
+		return
+	}
+	p.held[full] = ""
+	from, ghost := len(p.h.Protected), Ghost{Dir: path.Dir(full), Name: path.Base(full), Text: text, Root: -1}
+	for i := range p.areas {
+		a := &p.areas[i]
+		rel, ok := p.below(full, a)
+		m := p.s.Mounts[a.mount]
+		target := path.Join(m.Target, rel)
+		switch {
+		case !ok || st == nil && !a.cow && !p.canMake(path.Dir(full)):
+		case !p.storing && p.s.TakesBack(rel, target):
+			p.h.Protected, p.h.Unprotected = p.h.Protected[:from], append(p.h.Unprotected, target)
+			return
+		case rel == "":
+			p.fail(full, "is protected, and the mount at "+words.Quote(m.Target)+" shows it writable", p.remedy(full))
+		case p.s.Below(target) == a.mount: // else another mount hides it
+			if !a.cow {
+				ghost.Root, ghost.Below = a.fd, path.Dir(rel)
+			}
+			p.held[full] = cmp.Or(p.held[full], target)
+			x := Protected{Target: target, Mount: a.mount, Path: full, Absent: st == nil, Text: text}
+			if st != nil {
+				x.Dev, x.Ino = uint64(st.Dev), st.Ino
+			}
+			p.h.Protected = append(p.h.Protected, x)
+		}
+	}
+	if len(p.h.Protected) > spec.MaxProtected {
+		p.fail(full, fmt.Sprintf("is one of more than %d protected paths", spec.MaxProtected),
+			"take some back, as in --no-protect=.git/modules")
+	}
+	if p.storing && (st == nil || st.Mode&unix.S_IFMT == unix.S_IFDIR) {
+		if p.held[full] != "" {
+			p.h.Stores = append(p.h.Stores, full)
+		}
+		if st != nil {
+			p.inside(full, st)
+		}
+		return
+	}
+	if ghost.Root < 0 {
+		return
+	}
+	p.h.Ghosts = append(p.h.Ghosts, ghost)
+	if st == nil {
+		return
+	}
+	if len(p.h.Ghosts) == 1 {
+		if err := Folds(path.Dir(full), path.Base(full)); err != nil {
+			p.fail(full, err.Error(), "copy the tree to another file system")
+		}
+	}
+	p.inside(full, st)
+}
+
+// canMake reports whether the payload could make a file in a directory: not on a read-only file system, nor in another
+// user's directory that this user cannot write to.
+func (p *protector) canMake(dir string) bool {
+	var st unix.Stat_t
+	err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK, unix.AT_EACCESS)
+	return err != unix.EROFS && (err != unix.EACCES || unix.Lstat(dir, &st) == nil && int(st.Uid) == p.h.UID)
+}
+
+// below returns the path of a file relative to a bind. The directories above it are compared with the bind's by their
+// inode numbers, since one directory can be mounted at several places of the host.
+func (p *protector) below(full string, a *area) (rel string, ok bool) {
+	for at := full; ; at = path.Dir(at) {
+		if at == a.path || (at != full || len(p.areas) > 1) && p.id(at) == a.id {
+			return strings.TrimPrefix(strings.TrimPrefix(full, at), "/"), true
+		}
+		if at == "/" || len(p.areas) == 1 && len(at) < len(a.path) {
+			return "", false
+		}
+	}
+}
+
+func (p *protector) id(name string) fileID {
+	id, ok := p.ids[name]
+	if !ok {
+		var st unix.Stat_t
+		if unix.Lstat(name, &st) == nil {
+			id = fileID{uint64(st.Dev), st.Ino}
+		}
+		p.ids[name] = id
+	}
+	return id
+}

@@ -1,0 +1,103 @@
+package host
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"brig/internal/sys"
+	"brig/internal/words"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is where a file is in its file system. It is the same by whatever mount the file is reached.
+type place struct{ dev, path string }
+
+// shown is a mount of the host that a writable bind shows: the one that its source is in, or one below the source.
+type shown struct {
+	place
+	point, target string // the path of the host, and the bind's in the jail
+}
+
+// otherMounts refuses a writable bind that shows what is protected by another mount of the host, where nothing protects
+// it: mount --bind, or a file system that is mounted twice.
+func (p *protector) otherMounts() {
+	var list []shown
+	table := ParseMounts(p.h.mounts, " - ")
+	for _, a := range p.areas {
+		if a.cow || p.err != nil {
+			continue
+		}
+		target := p.s.Mounts[a.mount].Target
+		list = append(list, shown{p.place(table, a.path), a.path, target})
+		for i := range table {
+			if m := &table[i]; !m.readOnly && strings.HasPrefix(m.point(), strings.TrimSuffix(a.path, "/")+"/") {
+				list = append(list, shown{m.place(), m.point(), target})
+			}
+		}
+	}
+	for _, x := range p.h.Protected {
+		if len(list) < 2 || p.err != nil {
+			return
+		}
+		if x.Path == "" || p.s.Mounts[x.Mount].Type == spec.MountCOW {
+			continue
+		}
+		there, name := x.Path, ""
+		if x.Absent {
+			there, name = path.Split(x.Path)
+		}
+		at := p.place(table, path.Clean(there))
+		at.path = path.Join(at.path, name)
+		for i := range list {
+			p.otherMount(&list[i], x, at)
+		}
+	}
+}
+
+// otherMount refuses one mount if it shows a protected path, or something in it, by another name. Inode numbers tell
+// whether the mount is the one that is seen there: another may cover it.
+func (p *protector) otherMount(m *shown, x Protected, at place) {
+	other, same := m.point, x.Path
+	if rel, ok := within(at.path, m.path); ok {
+		other = path.Join(m.point, rel)
+	} else if rel, ok := within(m.path, at.path); ok {
+		same = path.Join(x.Path, rel)
+	} else {
+		return
+	}
+	id := p.id
+	if x.Absent {
+		id = func(name string) fileID { return p.id(path.Dir(name)) }
+	}
+	if m.dev == at.dev && !p.covered(other) && id(other) == id(same) {
+		p.fail(x.Path, "is protected, and the mount at "+words.Quote(m.target)+" shows "+words.Quote(same)+
+			" writable as "+words.Quote(other)+", by a mount of the host", p.remedy(x.Path))
+	}
+}
+
+// within returns the path of a file relative to a directory.
+func within(file, dir string) (rel string, ok bool) {
+	rest, ok := strings.CutPrefix(file, strings.TrimSuffix(dir, "/"))
+	return strings.TrimPrefix(rest, "/"), ok && (rest == "" || rest[0] == '/')
+}
+
+func (m *MountLine) point() string { return sys.MountPath(m.Point) }
+
+func (m *MountLine) place() place { return place{m.dev, sys.MountPath(m.root)} }
+
+// place returns the place of a path by the mount that it is in: STATX_MNT_ID of statx(2), since Linux 5.8.
+func (p *protector) place(table []MountLine, full string) place {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, full, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &st)
+	for i := range table {
+		m := &table[i]
+		if rel, ok := within(full, m.point()); err == nil && ok && m.id == strconv.FormatUint(st.Mnt_id, 10) {
+			return place{m.dev, path.Join(m.place().path, rel)}
+		}
+	}
+	p.fail(full, "is in no mount that /proc/self/mountinfo lists, so that its other names are unknown", p.remedy(full))
+	return place{}
+}

@@ -1,0 +1,131 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"brig/internal/sys"
+	"brig/internal/words"
+
+	"golang.org/x/sys/unix"
+)
+
+// own protects brig's own directories: a payload could forge notes by which brig removes files, change sets and images.
+func (p *protector) own() {
+	if len(p.areas) == 0 {
+		return
+	}
+	p.storing = true
+	for _, dir := range sys.Stores() {
+		p.want("/", strings.TrimPrefix(dir, "/"))
+	}
+	if len(p.h.Protected) > 0 {
+		p.otherMounts()
+	}
+	p.storing = false
+}
+
+// remedy returns how to take a path back.
+func (p *protector) remedy(full string) string {
+	if p.storing {
+		return "brig keeps its own files there: show another directory, or show it read-only"
+	}
+	if name := p.held[full]; name != "" {
+		return "show it read-only, or take it back: --no-protect=" + words.Shell(name)
+	}
+	return "show it read-only, or use --no-protect"
+}
+
+// Folds returns an error if a file system knows a file by another case of its name too, and the kernel does not know
+// that: a mount would cover one of the names only.
+func Folds(dir, name string) error {
+	other := strings.ToUpper(name)
+	if other == name {
+		other = strings.ToLower(name)
+	}
+	var st, same unix.Stat_t
+	if other == name || unix.Lstat(path.Join(dir, other), &same) != nil || unix.Lstat(path.Join(dir, name), &st) != nil ||
+		st.Ino != same.Ino || st.Nlink > 1 && st.Mode&unix.S_IFMT == unix.S_IFREG {
+		return nil
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return err
+	}
+	switch fs.Type { // their dentry cache knows the names as one (d_compare, d_add_ci)
+	case unix.EXT4_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.XFS_SUPER_MAGIC, unix.MSDOS_SUPER_MAGIC,
+		unix.EXFAT_SUPER_MAGIC:
+		return nil
+	}
+	return fmt.Errorf("is also %s, and this file system (type %#x) does not tell the kernel", words.Quote(other), fs.Type)
+}
+
+// inside refuses a writable bind of something inside a protected path, and collects its files with several names.
+func (p *protector) inside(full string, st *unix.Stat_t) {
+	for i := range p.areas {
+		a := &p.areas[i]
+		for at := a.path; (len(p.areas) > 1 || p.storing) && !a.cow && at != "/"; at = path.Dir(at) {
+			if at == full || p.id(at) == (fileID{uint64(st.Dev), st.Ino}) {
+				p.fail(full, "is protected, and the mount at "+words.Quote(p.s.Mounts[a.mount].Target)+" shows "+
+					words.Quote(a.path)+" writable", p.remedy(full))
+			}
+		}
+	}
+	switch {
+	case p.storing: // link(2) of what is in it elsewhere is the user's own doing, and images have too many files to look
+	case st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1:
+		p.links[fileID{uint64(st.Dev), st.Ino}] = full
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		p.walk(full, func(fd int, name string, e os.DirEntry) error {
+			if id, links := identify(fd, e); links > 1 {
+				p.links[id] = filepath.Join(full, name)
+			}
+			return nil
+		})
+	}
+}
+
+// walk visits a tree. One that is too large to visit is an error: what is protected may have another name there.
+func (p *protector) walk(full string, visit visitor) {
+	seen := 0
+	err := walk(unix.AT_FDCWD, full, "", &seen, 0, visit)
+	if err != nil || seen >= maxWalk {
+		p.fail(full, errors.Join(err, fmt.Errorf("holds %d entries or more, too many to look for hard links",
+			maxWalk)).Error(), p.remedy(full))
+	}
+}
+
+// otherNames refuses a bind that holds another name of a protected file: link(2).
+func (p *protector) otherNames() {
+	if len(p.links) == 0 || p.err != nil {
+		return
+	}
+	for _, a := range p.areas {
+		if a.cow {
+			continue
+		}
+		p.walk(a.path, func(fd int, name string, e os.DirEntry) error {
+			id, _ := identify(fd, e)
+			full := filepath.Join(a.path, name)
+			if same, ok := p.links[id]; ok && !p.covered(full) {
+				p.fail(same, "is the same file as "+words.Quote(full)+" (a hard link), which is writable",
+					"break the link: cp "+words.Quote(full)+" to a new file and rename that")
+			}
+			return nil
+		})
+	}
+}
+
+// covered reports whether a path of the host is a protected one or below one.
+func (p *protector) covered(full string) bool {
+	for ; full != "/"; full = path.Dir(full) {
+		if p.held[full] != "" {
+			return true
+		}
+	}
+	return false
+}

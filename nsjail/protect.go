@@ -1,0 +1,66 @@
+package nsjail
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"brig/internal/words"
+	"brig/nsjail/internal/ghost"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// holdPlaces puts something at the places of absent protected paths, until the run ends.
+func (c *Cmd) holdPlaces(h *host.Host) (err error) {
+	for _, dir := range h.Stores {
+		err := os.MkdirAll(dir, 0o711) // as the stores make it
+		if err == nil {
+			err = host.Folds(filepath.Dir(dir), filepath.Base(dir))
+		}
+		if err != nil {
+			return spec.CallerError("protect", words.Quote(dir)+" is brig's own and cannot be protected: "+err.Error(),
+				"show a directory that does not hold it, or show it read-only")
+		}
+	}
+	if len(h.Ghosts) == 0 || c.ghosts != nil {
+		return nil
+	}
+	places := make([]ghost.Place, len(h.Ghosts))
+	for i, g := range h.Ghosts {
+		places[i] = ghost.Place(g)
+	}
+	if c.ghosts, err = ghost.Hold(places); err != nil {
+		return err
+	}
+	for _, g := range h.Ghosts { // a file system whose names have no case
+		if err := host.Folds(g.Dir, g.Name); err != nil {
+			return spec.CallerError("protect", words.Quote(g.Dir+"/"+g.Name)+" "+err.Error(),
+				"copy the tree to another file system")
+		}
+	}
+	return nil
+}
+
+// freePlaces removes them, and notes what the host has replaced meanwhile: such a path has lost its protection, since
+// the kernel detaches a mount when another mount namespace removes what is below it.
+func (c *Cmd) freePlaces() error {
+	if c.plan != nil && c.result != nil {
+		for _, p := range c.plan.Host.Protected {
+			var st unix.Stat_t
+			if p.Path == "" || p.Absent || unix.Lstat(p.Path, &st) == nil && uint64(st.Dev) == p.Dev && st.Ino == p.Ino {
+				continue
+			}
+			c.result.Notes = append(slices.Clip(c.result.Notes), words.Quote(p.Target)+" was replaced from outside of the "+
+				"jail while it ran, and was not protected from then on: look at it")
+		}
+	}
+	err := c.ghosts.Release()
+	c.ghosts = nil
+	return err
+}
+
+// CollectGhosts removes what killed keepers of this user have put at absent protected paths, and returns the paths.
+func CollectGhosts() (removed []string, err error) { return ghost.Collect() }

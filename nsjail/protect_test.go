@@ -1,0 +1,339 @@
+package nsjail
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// protectSpec is a jail with a directory at /work and the default protection of a repository.
+func protectSpec(dir, script string) spec.Spec {
+	return spec.Spec{Args: []string{"sh", "-ec", script}, Protect: []string{spec.ProtectGit},
+		Env: []string{"GIT_CONFIG_GLOBAL=/input/gitconfig", "npm_config_update_notifier=false"},
+		Mounts: []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true},
+			{Type: spec.MountData, Target: "/input/gitconfig",
+				Content: "[user]\nname = a\nemail = a@b\n[protocol \"file\"]\nallow = always\n[init]\ndefaultBranch = main\n"}}}
+}
+
+// onHost runs a script of the host in a directory.
+func onHost(t *testing.T, dir, script string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "HOME="+dir, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	return string(out)
+}
+
+const history = `git init -q -b main .; echo 1 >a; mkdir d; echo 1 >d/b; git add .; git commit -qm one; echo 2 >a; git commit -qam two`
+
+// everyday is what is done in a repository all day.
+const everyday = `git status --porcelain; echo 3 >a; git commit -qam three; git checkout -qb side HEAD~1; echo x >x; git add -A
+git commit -qm side; git checkout -q main; git merge -q -m merge side; echo 4 >a; git stash -q; git stash pop -q; git diff HEAD --quiet || true
+git commit -qam four; git rebase -q HEAD~1; git cherry-pick --allow-empty HEAD >/dev/null 2>&1 || git cherry-pick --skip; git tag v1
+git mv d/b d/c; git commit -qm moved; git reset -q --hard HEAD~1; git branch -D side; mkdir tmp; echo 1 >tmp/x; git clean -qfdx
+git log --oneline >/dev/null; git gc -q; git fsck; git worktree list; test -z "$(git status --porcelain)"`
+
+// brief is the part of it that changes most.
+const brief = `echo 3 >a; git commit -qam three; git checkout -qb side HEAD~1; echo x >x; git add -A; git commit -qm side
+git checkout -q main; git merge -q -m merge side; echo 4 >a; git stash -q; git stash pop -q; git clean -qfdx; git status`
+
+// repositories are ten kinds of them, with the work that is done there.
+var repositories = map[string]struct{ needs, host, work string }{
+	"history":  {"", history, everyday},
+	"no hooks": {"", strings.Replace(history, "init", "init --template=", 1), brief + "; test -S .git/hooks"},
+	"everything": {"", history + `; mkdir .vscode .idea .claude .codex; echo '{}' >.mcp.json; touch .envrc .bashrc .vscode/s .idea/s .claude/s .codex/s
+		git add .; git commit -qm tools`, brief + "; cat .mcp.json .vscode/s"},
+	"hooks run": {"", history + `; printf '#!/bin/sh\necho ran >hooked\n' >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit`,
+		`echo 5 >a; git commit -qam five; grep ran hooked`},
+	"submodule": {"", history + `; git init -q ../lib; git -C ../lib commit -q --allow-empty -m lib
+		git -c protocol.file.allow=always submodule --quiet add ../lib libs/lib; git commit -qm submodule`,
+		`git -C libs/lib commit -q --allow-empty -m more; git add libs/lib; git commit -qm bump; git submodule status; ` + brief},
+	"sparse":  {"", history + `; git sparse-checkout set d; test -s .git/config.worktree`, `echo 2 >d/b; git commit -qam b; git checkout -qb x`},
+	"linked":  {"", history + `; git worktree add -q ../linked`, everyday},
+	"make":    {"gcc", history + `; printf 'all: m\nm: m.c\n\tgcc -o m m.c\n' >Makefile; echo 'int main(){return 0;}' >m.c`, `make; ./m; git add Makefile m.c; git commit -qm make`},
+	"npm":     {"npm", history + `; mkdir dep; echo '{"name":"dep","version":"1.0.0"}' >dep/package.json; echo '{"name":"x","version":"1.0.0"}' >package.json`, `npm install --offline --no-audit --no-fund ./dep >/dev/null; test -d node_modules/dep/; git add package.json; git commit -qm npm`},
+	"venv":    {"python3", history, `python3 -m venv --without-pip v; v/bin/python -c 'import sys; assert sys.prefix != sys.base_prefix'; git clean -qfdx; git status`},
+	"archive": {"tar", history, `git archive HEAD | tar -x -C tmp -f - 2>/dev/null || (mkdir tmp; git archive HEAD | tar -xf - -C tmp); cp -r . /tmp/copy; tar -cf /tmp/all.tar .; rm -r tmp`},
+	"bare":    {"", `mkdir work; cd work; ` + history + `; cd ..; git clone -q --bare work bare; rm -r work; mv bare/* .; rmdir bare`, `git branch other main; git log --oneline; git clone -q . /tmp/c; cd /tmp/c; git commit -q --allow-empty -m new; git push -q; git -C /work gc -q`},
+}
+
+// TestRepositories: ordinary work in repositories of ten kinds goes on with their protected paths, and leaves none of
+// what stands for absent ones.
+func TestRepositories(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	for name, r := range repositories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(r.needs); r.needs != "" && err != nil {
+				t.Skip(r.needs + " is not installed")
+			}
+			dir := filepath.Join(t.TempDir(), "repo")
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			onHost(t, dir, r.host)
+			before := onHost(t, dir, "find . -type s -o -name commondir")
+			s := protectSpec(dir, r.work)
+			c := alone(t, s)
+			var out strings.Builder
+			c.Stdout, c.Stderr = &out, &out
+			if res, err := c.Run(); err != nil || res.Status != StatusOK {
+				t.Fatalf("%v, %+v\n%s", err, res, out.String())
+			}
+			if after := onHost(t, dir, "find . -type s -o -name commondir"); after != before {
+				t.Errorf("the run has left %q, and there were %q", after, before)
+			}
+			onHost(t, dir, "git fsck; git status --porcelain || git rev-parse --is-bare-repository")
+		})
+	}
+}
+
+// alone returns a Cmd of its own Runner.
+func alone(t *testing.T, s spec.Spec) *Cmd {
+	t.Helper()
+	c := CommandContext(context.Background(), s.Args[0])
+	c.Spec = s
+	return c
+}
+
+// plainRepository makes the files that make a directory a repository.
+func plainRepository(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "repo")
+	for _, d := range []string{"objects", "refs", "hooks"} {
+		if err := os.MkdirAll(filepath.Join(dir, ".git", d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.WriteFile(dir+"/.git/HEAD", []byte("ref: x"), 0o644),
+		os.WriteFile(dir+"/.git/config", []byte("good"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func sockets(t *testing.T, dir string) string {
+	t.Helper()
+	return onHost(t, dir, "find . -type s")
+}
+
+// TestProtectReplaced: the kernel detaches a mount when the host replaces what is below it, and the Result has a note of it.
+func TestProtectReplaced(t *testing.T) {
+	dir := plainRepository(t)
+	c := alone(t, protectSpec(dir, "echo; read line; echo evil >.git/config"))
+	stdin, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	c.Stdin, c.Stdout = stdin, stdout
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stdin.Close()
+	stdout.Close()
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(dir+"/.git/config.lock", []byte("host's"), 0o666), os.Chmod(dir+"/.git/config.lock", 0o666),
+		os.Rename(dir+"/.git/config.lock", dir+"/.git/config")); err != nil {
+		t.Fatal(err)
+	}
+	_, werr := io.WriteString(in, "\n")
+	rest, rerr := io.ReadAll(out)
+	res, err := c.Wait()
+	if err := errors.Join(werr, rerr, err, in.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(res.Notes, "\n"); !strings.Contains(notes, `"/work/.git/config" was replaced from outside`) {
+		t.Errorf("%q, notes %q", rest, notes)
+	}
+	if left := sockets(t, dir); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}
+
+// TestProtectInARunner: jails of a Runner, with and without pools, with an image and with a volume protect likewise.
+func TestProtectInARunner(t *testing.T) {
+	dir := plainRepository(t)
+	warm := warmRunner(t)
+	v, err := warm.NewVolume(VolumeOptions{Size: 1 << 20, Dirs: []string{"d"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const attack = "! echo x >.git/config; ! mkdir .vscode; echo x >new; rm new; ! mkdir /vol/a; ! touch /vol/a/b; ! mv /vol/b /vol/c"
+	s := protectSpec(dir, attack)
+	s.Mounts = append(s.Mounts, spec.Mount{Type: spec.MountVolume, Source: v.ID() + "/d", Target: "/vol", Writable: true})
+	s.Protect = append(s.Protect, "/vol/a", "/vol/b/c")
+	for range 3 {
+		res, err := warm.CommandSpec(context.Background(), s).Run()
+		if err != nil || res.Status != StatusOK || !strings.Contains(res.Enforced["protect"], `"/vol/b/c"`) {
+			t.Fatalf("%v, %+v", err, res)
+		}
+	}
+	if left := sockets(t, dir); left != "" {
+		t.Errorf("left: %s", left)
+	}
+	if err := v.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestProtectInACow: what stands for absent paths in a cow is no change, and the payload makes nothing there.
+func TestProtectInACow(t *testing.T) {
+	needCOW(t)
+	dir := plainRepository(t)
+	s := protectSpec(dir, "! echo x >.git/config; ! mkdir .vscode; ! rm .mcp.json; ! mv .git x; test -S .envrc; echo x >.git/index")
+	s.Mounts[0] = spec.Mount{Type: spec.MountCOW, Source: dir, Target: "/work"}
+	res, err := alone(t, s).Run()
+	if err != nil || res.Status != StatusOK || len(res.Changes) != 1 {
+		t.Fatalf("%v, %+v", err, res)
+	}
+	upper := res.Changes[0].Upper
+	defer upper.Close()
+	list, err := upper.ReadDir(-1)
+	if err != nil || len(list) != 1 || list[0].Name() != ".git" {
+		t.Errorf("the changes are %v, %v", list, err)
+	}
+	fd, err := unix.Openat(int(upper.Fd()), ".git", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := os.NewFile(uintptr(fd), ".git")
+	defer below.Close()
+	if list, err := below.Readdirnames(-1); err != nil || len(list) != 1 || list[0] != "index" {
+		t.Errorf("the changes of .git are %v, %v", list, err)
+	}
+	if left := sockets(t, dir); left != "" {
+		t.Errorf("left on the host: %s", left)
+	}
+}
+
+// TestProtectOptional: where a path cannot be held, the start fails; with --optional protect the run is made without
+// protection, and the report has the reason.
+func TestProtectOptional(t *testing.T) {
+	dir := plainRepository(t)
+	if err := os.Link(dir+"/.git/config", dir+"/same"); err != nil {
+		t.Fatal(err)
+	}
+	s := protectSpec(dir, "mkdir .vscode")
+	if _, err := alone(t, s).Run(); err == nil || !strings.Contains(err.Error(), "hard link") {
+		t.Errorf("%v", err)
+	}
+	s.Optional = []string{"protect"}
+	res, err := alone(t, s).Run()
+	if err != nil || res.Status != StatusOK || !strings.Contains(res.Enforced["protect"], "not enforced: ") {
+		t.Errorf("%v, %+v", err, res)
+	}
+	if left := sockets(t, dir); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}
+
+// TestProtectAroundMounts: what a Spec mounts or makes below a protected path, or above one, does not make it writable.
+func TestProtectAroundMounts(t *testing.T) {
+	for name, m := range map[string]spec.Mount{
+		"tmpfs below":  {Type: spec.MountTmpfs, Target: "/work/a/b/cache"},
+		"dir below":    {Type: spec.MountDir, Target: "/work/a/b/cache"},
+		"dir above":    {Type: spec.MountDir, Target: "/work/a"},
+		"tmpfs beside": {Type: spec.MountTmpfs, Target: "/work/a/c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, sub := range []string{"a", "a/b", "a/b/cache", "a/c"} {
+				if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := protectSpec(dir, "touch a/free; if touch a/b/evil; then echo changed; fi; if test $1; then touch $1/c; fi 2>&1")
+			if s.Protect = []string{"a/b"}; m.Type == spec.MountTmpfs {
+				s.Args = append(s.Args, "sh", m.Target)
+			}
+			s.Mounts = append(s.Mounts, m)
+			c := alone(t, s)
+			var out strings.Builder
+			c.Stdout, c.Stderr = &out, &out
+			res, err := c.Run()
+			if err != nil || res.Status != StatusOK || strings.Contains(out.String(), "changed") {
+				t.Errorf("%v, %+v\n%s", err, res, out.String())
+			}
+		})
+	}
+}
+
+// TestProtectAfterChmod: a payload that takes permissions away from what holds protected paths wins nothing in the next run.
+func TestProtectAfterChmod(t *testing.T) {
+	for _, lock := range []string{"chmod 0 .git", "chmod 0 .", "chmod 0 .git/modules", "chmod 600 .git/modules/lib"} {
+		t.Run(lock, func(t *testing.T) {
+			dir := plainRepository(t)
+			for _, sub := range []string{"", "/objects", "/refs", "/HEAD", "/hooks"} {
+				if err := os.MkdirAll(dir+"/.git/modules/lib"+sub, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if res, err := alone(t, protectSpec(dir, lock)).Run(); err != nil && !strings.Contains(err.Error(), dir+"/") {
+				t.Errorf("%v, %+v", err, res)
+			}
+			_, err := alone(t, protectSpec(dir, `chmod 700 . .git .git/modules .git/modules/lib || true
+				for d in .git/hooks .git/modules/lib/hooks; do touch /work/$d/evil || true; done`)).Run()
+			if err != nil {
+				t.Log(err) // it is refused
+			}
+			other := alone(t, protectSpec(plainRepository(t), "true"))
+			if res, err := other.Run(); err != nil {
+				t.Errorf("another directory: %v, %+v", err, res)
+			}
+			for _, d := range []string{"", "/.git", "/.git/modules", "/.git/modules/lib"} {
+				if err := os.Chmod(dir+d, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if evil := onHost(t, dir, "find . -name evil"); evil != "" {
+				t.Errorf("the second payload has made %s", evil)
+			}
+		})
+	}
+}
+
+// TestProtectOptionalInARunner: that a run of a Runner could protect nothing is no matter of the next one.
+func TestProtectOptionalInARunner(t *testing.T) {
+	linked, good := plainRepository(t), plainRepository(t)
+	if err := os.Link(linked+"/.git/config", linked+"/same"); err != nil {
+		t.Fatal(err)
+	}
+	warm := warmRunner(t)
+	for _, dir := range []string{linked, good} {
+		s := protectSpec(dir, "if echo evil >.git/config; then echo changed; fi 2>/dev/null")
+		s.Optional = []string{"protect"}
+		res, err := warm.CommandSpec(context.Background(), s).Run()
+		if err != nil || res.Status != StatusOK {
+			t.Fatalf("%v, %+v", err, res)
+		}
+		if why := res.Enforced["protect"]; strings.Contains(why, "not enforced") != (dir == linked) {
+			t.Errorf("%s: %s", dir, why)
+		}
+	}
+	if text, err := os.ReadFile(good + "/.git/config"); err != nil || string(text) != "good" {
+		t.Errorf("%q, %v", text, err)
+	}
+}

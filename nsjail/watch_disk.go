@@ -1,0 +1,49 @@
+package nsjail
+
+import (
+	"errors"
+	"time"
+
+	"brig/nsjail/internal/run"
+)
+
+// diskInterval is the least time between two counts of the changes on disk. A count may take a tenth of the time.
+const diskInterval = 100 * time.Millisecond
+
+// checkDisk ends the jail if its changes on disk are above their limit, or have made the file system almost full.
+// Otherwise it sets the timer again.
+func (c *Cmd) checkDisk() {
+	c.counting.Lock()
+	defer c.counting.Unlock()
+	if c.state.done.Load() { // the stores may be closed
+		return
+	}
+	began := time.Now()
+	hidden := run.Unlinked(append(below(c.pid), c.pid))
+	for _, s := range c.stores {
+		used, err := s.Measure()
+		used.Bytes += hidden
+		if used.Over(s.Most) || err != nil || s.Low() { // what cannot be counted may be anything
+			c.endFor(endedDisk)
+			return
+		}
+	}
+	c.timers.Start(&c.timers.Disk, max(diskInterval, 10*time.Since(began)), c.checkDisk)
+}
+
+// countDisk counts the changes on disk after the end, for the Result.
+func (c *Cmd) countDisk() error {
+	c.counting.Lock() // a last checkDisk may still run
+	defer c.counting.Unlock()
+	var errs []error
+	for _, s := range c.stores {
+		used, err := s.Measure()
+		if used.Over(s.Most) || errors.Is(err, run.ErrTooDeep) || c.state.why == endedDisk {
+			c.state.full = append(c.state.full, s.Target)
+			c.state.overDisk, err = true, nil
+		}
+		c.state.disk = max(0, c.state.disk) + used.Bytes
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
