@@ -8,10 +8,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"brig/internal/cli"
 )
 
 // skipped are the directories that are not the project's own text.
-func skipped(name string) bool { return name == ".git" || name == "bin" || name == "node_modules" }
+func skipped(name string) bool {
+	return name == ".git" || name == "bin" || name == "dist" || name == "node_modules"
+}
 
 // each calls f for every file of the project with this ending.
 func each(t *testing.T, ending string, f func(path string, content []byte)) {
@@ -145,5 +149,46 @@ func TestDocumentsAreSafeAndShort(t *testing.T) {
 	})
 	if n := strings.Count(read(t, "README.md"), "\n"); n > 150 {
 		t.Errorf("README.md has %d lines; 150 are enough", n)
+	}
+}
+
+// TestChangelog: the newest heading of CHANGELOG.md is this version.
+func TestChangelog(t *testing.T) {
+	heading := regexp.MustCompile(`(?m)^## \[([^]]+)]`).FindStringSubmatch(read(t, "CHANGELOG.md"))
+	if len(heading) == 0 || heading[1] != cli.Version {
+		t.Errorf("CHANGELOG.md begins with %q, and this is version %s", heading, cli.Version)
+	}
+}
+
+// TestTheMapHasEveryRoom: each package of the import table is in CONTRIBUTING.md's, by itself or below a command or the
+// test support.
+func TestTheMapHasEveryRoom(t *testing.T) {
+	_, text, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "## The rooms\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	rooms := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		for _, m := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(strings.Split(line, "|")[1], -1) {
+			before, list, some := strings.Cut(strings.TrimSuffix(m[1], "}"), "{")
+			if !some {
+				list = ""
+			}
+			for name := range strings.SplitSeq(list, ",") {
+				rooms["brig/"+before+name] = true
+			}
+		}
+	}
+	for room := range ours {
+		top := regexp.MustCompile(`^brig/(cmd/brigd|cmd/brig-bench|internal/test)\b`).FindString(room)
+		if !rooms[room] && !rooms[top] {
+			t.Errorf("CONTRIBUTING.md's map of the rooms lacks %s", room)
+		}
+	}
+	for room := range rooms {
+		if _, err := os.Stat(filepath.Join(root, strings.TrimPrefix(room, "brig/"))); err != nil {
+			t.Errorf("CONTRIBUTING.md's map has a room that is not there: %v", err)
+		}
 	}
 }

@@ -48,6 +48,8 @@ func TestNumbers(t *testing.T) {
 		{"nsjail/internal/spec/defaults.go", `MaxFileCopy = 4 << 20`, "| a file given by `--file` | 4 MiB |"},
 		{"nsjail/internal/host/filter.go", `maxProfile = 1 << 20`, "| a seccomp profile | 1 MiB |"},
 		{"internal/program/blob.go", `MaxBlob = 16 << 20`, "16 MiB"},
+		{"changes/store.go", `30 \* 24 \* time.Hour, Count: 100, Bytes: 8 << 30`, "30 days, 100 sets and 8 GiB"},
+		{"agent/engine/tenants.go", `MaxChangesBytes = 1 << 30`, "1 GiB an account"},
 	} {
 		if !regexp.MustCompile(c.pattern).MatchString(read(t, c.file)) {
 			t.Errorf("%s has no %s any more; change SPECIFICATION.md (%q) with it", c.file, c.pattern, c.promise)
@@ -101,7 +103,7 @@ func TestReportFields(t *testing.T) {
 			t.Errorf("the report's table lacks %s", name)
 		}
 	}
-	have := strings.Join(jsonNames(reflect.TypeFor[nsjail.Result]()), " ")
+	have := strings.Join(jsonNames(reflect.TypeFor[nsjail.Result]()), " ") + " changes commit" // which brig run itself adds
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(table, -1) {
 		if !strings.Contains(have, m[1]) {
 			t.Errorf("the report has no %s", m[1])

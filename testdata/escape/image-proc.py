@@ -1,4 +1,4 @@
-# An image whose /proc is a link to its root does not get an unmasked procfs: the masks are found from procfs itself.
+# An image whose /proc is a link to its root does not get an unmasked procfs: the masks move with procfs.
 # setup: image-proc
 # spec: {"workdir": "/", "rootfs": {"path": "$DIR/root"}, "mounts": [{"type": "bind", "source": "/usr", "target": "/usr"}]}
 # off: change=no-masks

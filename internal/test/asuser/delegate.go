@@ -69,7 +69,7 @@ func removeOld(parent string) {
 	}
 }
 
-// ownGroups are this process's directories in the hierarchies that a jail may use: of version 1 the ones with
+// ownGroups returns this process's directories in the hierarchies that a jail may use: of version 1 the ones with
 // controllers, but for devices, which limits nothing that can be counted.
 func ownGroups() (dirs []string) {
 	self, err := os.ReadFile("/proc/self/cgroup")

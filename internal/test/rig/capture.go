@@ -22,7 +22,7 @@ type Packet struct {
 	To    netip.AddrPort
 }
 
-// String is for a test's message.
+// String returns a text for a test's message.
 func (p Packet) String() string { return p.Proto + " " + p.To.String() }
 
 // Capture records each packet that leaves H by its cable. Safe for concurrent use.

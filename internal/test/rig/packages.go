@@ -38,7 +38,7 @@ func (r *Rig) MakeRepository() error {
 	return nil
 }
 
-// pypi is a simple index (PEP 503) with one wheel: import tiny; tiny.word is "tiny".
+// pypi returns a simple index (PEP 503) with one wheel: import tiny; tiny.word is "tiny".
 func pypi() http.Handler {
 	var wheel bytes.Buffer
 	z := zip.NewWriter(&wheel)
@@ -58,7 +58,7 @@ func pypi() http.Handler {
 	})
 }
 
-// npm is a registry with one package: require("tiny") is "tiny".
+// npm returns a registry with one package: require("tiny") is "tiny".
 func npm() http.Handler {
 	var tgz bytes.Buffer
 	g := gzip.NewWriter(&tgz)

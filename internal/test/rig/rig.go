@@ -81,7 +81,7 @@ func New(dir string) (*Rig, error) {
 	return r, nil
 }
 
-// CAFile is the certificate of the authority that signs for every site of W, in PEM.
+// CAFile returns the path of the certificate of the authority that signs for every site of W, in PEM.
 func (r *Rig) CAFile() string { return filepath.Join(r.Dir, "ca.pem") }
 
 // addresses returns the addresses of W.

@@ -143,12 +143,17 @@ func TestSnapshotSeesChanges(t *testing.T) {
 	newRig(t)
 	var tcp, udp io.Closer // keeps the listeners open
 	defer func() { tcp.Close(); udp.Close() }()
+	const forwarding = "/proc/sys/net/ipv4/conf/h0/forwarding" // as the host's: docker turns that on
+	was, err := os.ReadFile(forwarding)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for what, change := range map[string]func() error{
 		"ip -o link":                     func() error { return ip("link set h0 mtu 1400") },
 		"ip -o addr":                     func() error { return ip("addr add 100.127.0.9/32 dev h0") },
 		"ip -4 route show table all":     func() error { return ip("route add 192.0.2.0/24 dev h0") },
 		"ip -4 rule":                     func() error { return ip("rule add from 192.0.2.7 table 7") },
-		"sysctls: net/ipv4/conf/h0/forw": func() error { return os.WriteFile("/proc/sys/net/ipv4/conf/h0/forwarding", []byte("1"), 0) },
+		"sysctls: net/ipv4/conf/h0/forw": func() error { return os.WriteFile(forwarding, []byte{was[0] ^ 1}, 0) },
 		"listeners: tcp":                 func() (err error) { tcp, err = net.Listen("tcp4", "127.0.0.1:0"); return err },
 		"listeners: udp":                 func() (err error) { udp, err = net.ListenPacket("udp4", "127.0.0.1:0"); return err },
 	} {

@@ -15,7 +15,7 @@ type Visit struct {
 	Evil bool   // no policy of the suite allows it
 }
 
-// String is for a test's message.
+// String returns a text for a test's message.
 func (v Visit) String() string {
 	return fmt.Sprintf("%s at %s: %.200q (evil: %v)", v.Kind, v.At, v.What, v.Evil)
 }

@@ -1,0 +1,8 @@
+# A protected file cannot be opened for writing.
+# setup: repository
+# spec: {"mounts": [{"type": "bind", "source": "$DIR/work", "target": "/work", "writable": true}], "protect": ["@git"]}
+# off: spec={"protect": []}
+from kernel import *
+
+denied("open", open, "/work/.git/config", "w")
+escaped("it was written")
