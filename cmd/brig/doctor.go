@@ -7,10 +7,9 @@ import (
 	"strings"
 
 	"brig/internal/cli"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
-
-	"golang.org/x/sys/unix"
 )
 
 // exitNoJail is doctor's exit code if a default jail does not work.
@@ -71,8 +70,7 @@ func colourful(f *os.File) bool {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
 	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
+	return sys.IsTerminal(f)
 }
 
 // table returns a line for each finding, in columns, followed by its fix and the file to install.

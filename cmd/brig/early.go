@@ -24,9 +24,12 @@ const char *const brig_launcher_grouped[] = {"--memory", "-m", "--cpu", "--pids-
 // With one of these, the jail needs an orphan guard or another launcher; no process is created in advance.
 const char *const brig_launcher_alone[] = {"--no-init", "--systemd-scope", 0};
 
-// With one of these, the program may begin differently from that of a default jail; only the namespaces are made in
+// With one of these, the jail may have another identity or root; what comes before both is made in advance.
+const char *const brig_launcher_other[] = {"--rootfs", "--image", "--user", "-u", 0};
+
+// With one of these, the program may begin differently from that of any such jail; only the namespaces are made in
 // advance.
-const char *const brig_launcher_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--hostname",
-	"--net=none", "--net=host", "--net none", "--net host", 0};
+const char *const brig_launcher_odd[] = {"--spec", "--optional", "--hostname", "--net=none", "--net=host", "--net none",
+	"--net host", 0};
 */
 import "C"

@@ -24,7 +24,7 @@ func (b *builder) flags() []cli.Flag {
 func (b *builder) reportFlags() []cli.Flag {
 	return cli.InGroup("Input and report", []cli.Flag{
 		{Name: "spec", Args: "FILE|-", Files: true, Set: b.setSpec,
-			Help: "begin with the JSON of brig spec; the other flags change it"},
+			Help: "start from the JSON that brig spec has printed; the other flags change it"},
 		{Name: "report", Args: "FILE", Files: true, Set: textFlag(&b.inv.report, "report.json"),
 			Help: "write the report, one JSON object, to FILE, or to stdout: -"},
 		{Name: "report-fd", Args: "N", Set: b.setReportFD,

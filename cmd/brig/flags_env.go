@@ -20,7 +20,7 @@ func (b *builder) envFlags() []cli.Flag {
 		{Name: "workdir", Short: 'w', Args: "DIR", Path: "workdir", Set: textFlag(&b.inv.spec.Workdir, "/work"),
 			Help: "start in DIR of the jail instead of /work"},
 		{Name: "user", Short: 'u', Args: "UID[:GID]", Path: "user", Set: textFlag(&b.inv.spec.User, "1000:1000"),
-			Help: "who the payload is inside the jail, instead of 1000:1000; outside it stays nobody"},
+			Help: "the payload's ids inside the jail, instead of 1000:1000; outside it stays unprivileged"},
 		{Name: "hostname", Args: "NAME", Path: "hostname", Set: textFlag(&b.inv.spec.Hostname, "brig"),
 			Help: "the host name inside the jail, instead of brig"},
 	})

@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"brig/image"
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
@@ -17,6 +19,10 @@ func (b *builder) fileFlags() []cli.Flag {
 			Help: "show SRC of the host at /input, or DST, read-only"},
 		{Name: "work", Args: "SRC[:DST]", Many: true, Files: true, Set: b.dirFlag("/work", true),
 			Help: "show SRC at /work, or DST, writable; the payload starts in /work"},
+		{Name: "cow", Args: "SRC[:DST][:size=1g,inodes=262144,store=disk]", Many: true, Files: true, Set: b.setCOW,
+			Help: "show SRC at /work, or DST, writable; SRC does not change, and what is written is kept in memory, or on disk"},
+		{Name: "apply-if-ok", Set: cli.Switch(&b.inv.applyIfOK, true),
+			Help: "apply the changes of --cow at once if the command exits with 0 and has met no limit"},
 		{Name: "output", Args: "SRC[:DST]", Many: true, Files: true, Set: b.dirFlag("/output", true),
 			Help: "show SRC at /output, or DST, writable"},
 		{Name: "bind", Args: "SRC DST", Many: true, Files: true, Set: b.mountFlag(nsjail.Mount{Type: nsjail.MountBind,
@@ -30,19 +36,36 @@ func (b *builder) fileFlags() []cli.Flag {
 		{Name: "tmpfs", Args: "DST[:size=64m,inodes=1000,mode=1777]", Many: true, Set: b.setTmpfs,
 			Help: "an empty directory in memory; what is written there is dropped at the end"},
 		{Name: "symlink", Args: "TEXT LINKPATH", Many: true, Set: b.mountFlag(nsjail.Mount{Type: nsjail.MountSymlink}),
-			Help: "a symbolic link at LINKPATH that says TEXT"},
+			Help: "a symbolic link at LINKPATH with the text TEXT"},
 		{Name: "dir", Args: "DST", Many: true, Set: b.mountFlag(nsjail.Mount{Type: nsjail.MountDir}),
 			Help: "an empty directory"},
 		{Name: "file", Args: "SRC DST", Many: true, Files: true, Set: b.mountFlag(nsjail.Mount{Type: nsjail.MountFile}),
 			Help: "a private read-only copy of the file SRC at DST"},
+		{Name: "protect", Args: "PATH", Many: true, Set: b.setProtect,
+			Help: "let the payload neither change nor create PATH, in each writable mount, or at /PATH of the jail; " +
+				nsjail.ProtectGit + " is for files that git and other tools act on, the default for flags that bind " +
+				"a directory of a git repository writable"},
+		{Name: "no-protect", Args: "PATH", Many: true, Set: b.takeBack, Bare: cli.Switch(&b.unprotected, true),
+			Help: "do not protect PATH, or without =PATH, nothing by default"},
 		{Name: "etc", Args: "NAME", Many: true, Set: b.setEtc,
 			Help: "show /etc/NAME of the host too, as far as everybody may read it; " +
 				"brig doctor lists what programs look for there"},
+		{Name: "image", Args: "NAME", Path: "image", Set: b.setImage,
+			Help: "use an image as the root, as docker names it: python:3.12-slim; it gives the command, the variables, the " +
+				"directory and the user that no flag gives"},
+		{Name: "image-store", Args: "DIR", Files: true, Path: "image_store", Set: textFlag(&b.inv.imageStore, "./images"),
+			Help: "look for the image in DIR instead of /var/lib/brig/images for root, or brig/images in $XDG_DATA_HOME"},
+		{Name: "pull", Args: "WHEN", Path: "pull", Words: pullWords, Set: textFlag(&b.inv.pull, "missing"),
+			Help: "fetch the image with brigd image pull: never, missing (the default) or always"},
+		{Name: "entrypoint", Args: "COMMAND", Path: "entrypoint", Set: b.setEntrypoint,
+			Help: "run this instead of the image's entrypoint and command, with the words after the flags; '' is none"},
 		{Name: "rootfs", Args: "DIR", Files: true, Path: "rootfs.path", Set: b.setRootfs,
 			Help: "use the directory tree DIR as the root instead of the host's /usr"},
-		{Name: "rootfs-writable", Args: "SIZE", Path: "rootfs.writable", Set: b.setRootfsWritable,
+		{Name: "rootfs-writable", Args: "SIZE,store=disk", Path: "rootfs.writable", Set: b.setRootfsWritable,
 			Bare: cli.Switch(&b.inv.spec.Rootfs.Writable, true),
-			Help: "let the payload write to its root; up to SIZE is kept in memory and dropped at the end"},
+			Help: "let the payload write to its root; up to SIZE is kept in memory, or on disk, and dropped at the end"},
+		{Name: "commit", Args: "NAME", Path: "rootfs.keep", Set: textFlag(&b.inv.commit, "app:1"),
+			Help: "make the image NAME of --image and what the command has changed in its writable root, if it exits with 0"},
 	})
 }
 
@@ -82,18 +105,43 @@ func (b *builder) setTmpfs(v []string) error {
 	target, options, has := strings.Cut(v[0], ":")
 	m := nsjail.Mount{Type: nsjail.MountTmpfs, Target: target}
 	if has {
-		for _, option := range strings.Split(options, ",") {
-			if err := tmpfsOption(&m, option); err != nil {
-				return err
-			}
+		if err := mountOptions(&m, options, "mode"); err != nil {
+			return err
 		}
 	}
 	b.mount(m)
 	return nil
 }
 
-func tmpfsOption(m *nsjail.Mount, option string) (err error) {
+// setCOW reads SRC, then a target if it is absolute, then options.
+func (b *builder) setCOW(v []string) error {
+	src, rest, _ := strings.Cut(v[0], ":")
+	m := nsjail.Mount{Type: nsjail.MountCOW, Source: src, Target: nsjail.DefaultWorkdir}
+	if strings.HasPrefix(rest, "/") {
+		m.Target, rest, _ = strings.Cut(rest, ":")
+	}
+	if rest != "" {
+		if err := mountOptions(&m, strings.ReplaceAll(rest, ":", ","), "store"); err != nil {
+			return err
+		}
+	}
+	b.mount(m)
+	return nil
+}
+
+// mountOptions reads size=, inodes= and the option of this type of mount.
+func mountOptions(m *nsjail.Mount, options, own string) error {
+	for _, option := range strings.Split(options, ",") {
+		if err := mountOption(m, option, own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mountOption(m *nsjail.Mount, option, own string) (err error) {
 	name, value, _ := strings.Cut(option, "=")
+	to := map[string]*string{"mode": &m.Mode, "store": &m.Store}[own]
 	switch name {
 	case "size":
 		if m.Size, err = nsjail.ParseBytes(value); err == nil && m.Size == 0 {
@@ -105,17 +153,18 @@ func tmpfsOption(m *nsjail.Mount, option string) (err error) {
 			return fmt.Errorf("inodes %s is not a number of files; write it as in inodes=1000", words.Quote(value))
 		}
 		return nil
-	case "mode":
-		if m.Mode = value; value == "" {
-			return errors.New("mode is empty; write it as in mode=1777")
+	case own:
+		if *to = value; value == "" {
+			return fmt.Errorf("%s is empty; write it as in %s", own, map[string]string{"mode": "mode=1777",
+				"store": "store=disk"}[own])
 		}
 		return nil
 	}
-	fix := "write size=, inodes= or mode="
-	if near := words.Nearest(name, []string{"size", "inodes", "mode"}); near != "" {
+	fix := "write size=, inodes= or " + own + "="
+	if near := words.Nearest(name, []string{"size", "inodes", own}); near != "" {
 		fix = "did you mean " + near + "=?"
 	}
-	return fmt.Errorf("%s is not an option of a tmpfs; %s", words.Quote(option), fix)
+	return fmt.Errorf("%s is not an option of a %s; %s", words.Quote(option), m.Type, fix)
 }
 
 func (b *builder) setRootfs(v []string) error {
@@ -127,13 +176,62 @@ func (b *builder) setRootfs(v []string) error {
 	return nil
 }
 
-func (b *builder) setRootfsWritable(v []string) (err error) {
-	if b.inv.spec.Rootfs.Size, err = nsjail.ParseBytes(v[0]); err == nil && b.inv.spec.Rootfs.Size == 0 {
-		return errors.New("size 0 holds nothing; write a size, as in --rootfs-writable=1g")
+func (b *builder) setImage(v []string) error {
+	if _, err := image.ParseName(v[0]); err != nil {
+		return err
 	}
-	b.inv.origin["rootfs.size"] = b.flag
-	b.inv.spec.Rootfs.Writable = true
-	return err
+	b.inv.image = v[0]
+	return nil
+}
+
+func (b *builder) setEntrypoint(v []string) error {
+	b.inv.entrypoint = &v[0]
+	return nil
+}
+
+func (b *builder) setRootfsWritable(v []string) (err error) {
+	root := &b.inv.spec.Rootfs
+	for _, option := range strings.Split(v[0], ",") {
+		if value, ok := strings.CutPrefix(option, "store="); ok {
+			root.Store = value
+		} else if root.Size, err = nsjail.ParseBytes(strings.TrimPrefix(option, "size=")); err != nil {
+			return fmt.Errorf("%w; it is SIZE, store=disk or both, as in --rootfs-writable=1g,store=disk", err)
+		} else if root.Size == 0 {
+			return errors.New("size 0 holds nothing; write a size, as in --rootfs-writable=1g")
+		}
+	}
+	b.inv.origin["rootfs.size"], b.inv.origin["rootfs.store"], root.Writable = b.flag, b.flag, true
+	return nil
+}
+
+func (b *builder) setProtect(v []string) error {
+	b.inv.origin["protect"] = b.flag
+	b.add("protect", &b.inv.spec.Protect, clean(v[0]))
+	return nil
+}
+
+func (b *builder) takeBack(v []string) error {
+	b.add("protect", &b.inv.spec.Protect, "!"+clean(v[0]))
+	return nil
+}
+
+// clean removes slashes from the end of a path, which a shell's completion adds.
+func clean(p string) string {
+	if len(p) > 1 {
+		return p[:1] + strings.TrimRight(p[1:], "/")
+	}
+	return p
+}
+
+// protectByDefault protects the files of a git repository if a flag shows a directory writable.
+func (b *builder) protectByDefault() {
+	s := &b.inv.spec
+	for i, m := range s.Mounts {
+		if _, byFlag := b.inv.origin[place("mounts", i)]; byFlag && m.Writes() && !b.unprotected &&
+			!slices.Contains(s.Protect, nsjail.ProtectGit) {
+			s.Protect, b.inv.origin["protect"] = append(s.Protect, nsjail.ProtectGit), "--protect"
+		}
+	}
 }
 
 func (b *builder) setEtc(v []string) error {

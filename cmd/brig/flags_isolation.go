@@ -35,7 +35,7 @@ func (b *builder) isolationFlags() []cli.Flag {
 		{Name: "require", Args: "NAME,...", Many: true, Words: names, Set: b.names("require", &b.inv.spec.Require),
 			Help: "fail unless these mechanisms are in force, with no fall-back"},
 		{Name: "optional", Args: "NAME,...", Many: true, Words: names, Set: b.names("optional", &b.inv.spec.Optional),
-			Help: "go on without these mechanisms where they are missing, and say so in the report"},
+			Help: "continue without these mechanisms if this machine lacks them; the report lists them"},
 	})
 }
 

@@ -27,7 +27,7 @@ func (b *builder) groupFlags() []cli.Flag {
 	rows := slices.DeleteFunc(nsjail.LimitTable(), func(r nsjail.Limit) bool { return r.Usual != 0 })
 	return cli.InGroup("Control group", append(b.flagsOf(rows), []cli.Flag{
 		{Name: "cgroup-parent", Args: "PATH", Path: "cgroup_parent", Set: textFlag(&b.inv.spec.CgroupParent, "/batch.slice"),
-			Help: "make the group below this one, named as in /proc/self/cgroup, instead of the own one"},
+			Help: "make the group below this one, named as in /proc/self/cgroup, instead of brig's own"},
 		{Name: "systemd-scope", Set: b.setSystemdScope,
 			Help: "of run only: ask systemd for a scope to make the group in"},
 	}...))
@@ -51,7 +51,7 @@ func (b *builder) limit(r *nsjail.Limit) []cli.Flag {
 	case "hugetlb":
 		return []cli.Flag{{Name: "hugetlb", Args: "SIZE=LIMIT", Many: true, Words: []string{"64KB=", "2MB=", "1GB="},
 			Set:  b.setHugeTLB,
-			Help: "how much may be held in huge pages of SIZE, such as 2MB=64m"}}
+			Help: "the memory in huge pages of SIZE, such as 2MB=64m"}}
 	case "cgroup":
 		return []cli.Flag{{Name: "cgroup", Args: "FILE=VALUE", Many: true, Set: b.setCgroup,
 			Help: "write VALUE to any other file of the group, such as memory.oom.group=0"}}

@@ -29,14 +29,14 @@ func (b *builder) networkFlags() []cli.Flag {
 			Help: "let the payload reach a name, *.name (every name below it), address or prefix " +
 				"(example.com, *.pypi.org:443, tcp://10.1.2.0/24:5432, udp://192.0.2.7:123); modes: http, tls, tcp, udp"},
 		{Name: "deny", Args: "HOST[:PORTS]", Many: true, Set: b.ruleFlag("deny"),
-			Help: "refuse it whatever --allow says"},
+			Help: "refuse this even if --allow names it"},
 		{Name: "net-policy", Args: "FILE|-", Files: true, Set: b.setNetPolicy,
 			Help: "take rules and limits from a JSON file, or from the settings of srt; --allow and --deny add to it"},
 		{Name: "net-limit", Args: "NAME=VALUE,...", Many: true, Set: b.setNetLimit,
 			Words: []string{"max_connections=", "connections_per_second=", "names_per_second=",
 				"max_connection_bytes=", "max_bytes=", "bandwidth=", "connect_timeout=", "idle_timeout="},
-			Help: "bound it: max_connections, connections_per_second, names_per_second (new names below a wildcard), " +
-				"max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout"},
+			Help: "bounds of the network: max_connections, connections_per_second, names_per_second (new names below a " +
+				"wildcard), max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout"},
 		{Name: "net-redirect", Set: b.setNetRedirect,
 			Help: "bring every port to one listener by an nft redirect in the jail's own namespace, so that the payload may " +
 				"listen on the policy's ports itself"},

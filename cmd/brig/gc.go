@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"brig/internal/cli"
@@ -11,8 +13,8 @@ import (
 
 // collection is the output of `brig gc --json`.
 type collection struct {
-	Removed []string `json:"removed"` // the removed groups
-	Busy    int      `json:"busy"`    // the number of groups of running jails
+	Removed []string `json:"removed"` // the removed groups, sockets and directories
+	Busy    int      `json:"busy"`    // the number of groups and directories of running jails
 }
 
 // gcOptions are the flags of gc.
@@ -32,14 +34,16 @@ func (o *gcOptions) flags() []cli.Flag {
 		return nil
 	}
 	return []cli.Flag{cli.JSON(&o.asJSON), {Name: "cgroup-parent", Args: "PATH", Group: "Flags", Set: below,
-		Help: "look below this group, named as in /proc/self/cgroup, instead of the own one"}}
+		Help: "look below this group, named as in /proc/self/cgroup, instead of brig's own"}}
 }
 
 const gcUsage = "brig gc, with --json or --cgroup-parent PATH"
 
 const gcAbout = "\nThat is what a brig left which was itself killed (SIGKILL, a crash): whatever still runs there " +
 	"is\n" +
-	"killed, and the group removed. Jails that run are left alone.\n"
+	"killed, and the group removed. So are the sockets that stood for absent protected paths, the\n" +
+	"changes on disk of --cow and --rootfs-writable, and old change sets (brig changes --help).\n" +
+	"Jails that run are left alone.\n"
 
 // gcCmd runs `brig gc`: it ends and removes what killed keepers have left. It does not affect running jails.
 func gcCmd(args []string, std cli.Stdio) int {
@@ -48,6 +52,11 @@ func gcCmd(args []string, std cli.Stdio) int {
 		return code
 	}
 	removed, busy, err := nsjail.CollectGroups(o.parent)
+	ghosts, gerr := nsjail.CollectGhosts()
+	stores, used, serr := nsjail.CollectStores()
+	sets, cerr := expireChanges()
+	removed, busy = slices.Concat(removed, ghosts, stores, sets), busy+used
+	err = errors.Join(err, gerr, serr, cerr)
 	if err == nil || len(removed) > 0 { // else nothing was done, and only the error is printed
 		c := collection{Removed: append([]string{}, removed...), Busy: busy}
 		if code := emit(std, o.asJSON, c, c.text()); code != 0 {

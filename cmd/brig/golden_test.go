@@ -39,7 +39,7 @@ func TestGolden(t *testing.T) {
 	p := program()
 	golden(t, filepath.Join("..", "..", "docs", "brig.1"), p.ManualPage())
 	golden(t, "testdata/help.txt", p.Help())
-	for _, name := range []string{"run", "explain", "spec", "doctor", "gc"} {
+	for _, name := range []string{"run", "explain", "spec", "doctor", "gc", "diff", "apply", "discard", "changes"} {
 		golden(t, "testdata/help-"+name+".txt", p.CommandHelp(name))
 	}
 	for _, topic := range p.Topics {
@@ -114,6 +114,8 @@ func TestBashCompletion(t *testing.T) {
 		"brig help lim":                       "limits",
 		"brig run --seccomp s":                "strict",
 		"brig gc --cg":                        "--cgroup-parent",
+		"brig diff --st":                      "--stat",
+		"brig apply --d":                      "--dry-run",
 		"brig run -m 64m --require memory_sw": "memory_swap",
 		"brig run --hugetlb 2":                "2MB=",
 		"brig run --tty -- --memory":          "",

@@ -26,7 +26,7 @@ var toolHints = []cli.Hint{
 	{"--shm-size", "write --tmpfs /dev/shm:size=SIZE"},
 	{"--add-host", "write --file HOSTS /etc/hosts"},
 	{"--group-add", "write --user UID:GID; there is one group"},
-	{"--entrypoint", "write the command after the flags, as in brig run -- COMMAND"},
+	{"--platform", "write it after brig image pull"},
 
 	// bubblewrap
 	{"--chdir", "write --workdir DIR"},

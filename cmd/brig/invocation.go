@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"sort"
 	"strings"
 
@@ -22,7 +24,15 @@ type invocation struct {
 	netTable     bool     // explain: print the network's policy instead of the plan
 	netLog       string   // --net-log: a file to append to, "-" or ""
 	notes        []string // input with less effect here than in the tool it is for
+	image        string   // --image, or ""
+	imageStore   string   // --image-store, or "" for the caller's own
+	pull         string   // --pull, or ""
+	entrypoint   *string  // --entrypoint, or nil
+	commit       string   // --commit, or ""
+	fetched      bool     // brigd was executed for the image, and the forked launcher was closed before
+	held         *os.File // keeps the image from being removed
 	systemdScope bool     // --systemd-scope: make the group in a scope of systemd
+	applyIfOK    bool     // --apply-if-ok: apply the changes of --cow
 	escaped      bool     // the user has typed ~. to end the jail
 
 	// origin maps a path in the Spec ("mounts[2]") to the caller's input for it ("--bind"), so that a problem of the
@@ -43,6 +53,9 @@ func (inv *invocation) problems() []string {
 		lines = append(lines, "--net-log: there is no network to record; add --allow, --net egress or --publish, or leave "+
 			"it out")
 	}
+	if inv.applyIfOK && !inv.hasCOW() {
+		lines = append(lines, "--apply-if-ok: there are no changes to apply; add --cow DIR, or leave it out")
+	}
 	if inv.json && inv.spec.TTY && inv.command == "run" {
 		lines = append(lines, "--json: stdout belongs to the terminal of --tty; write the report with --report FILE")
 	}
@@ -50,6 +63,11 @@ func (inv *invocation) problems() []string {
 		lines = append(lines, "--report: -: stdout is where --json writes, and its object holds the report; leave one out")
 	}
 	return lines
+}
+
+// hasCOW reports whether there is a --cow.
+func (inv *invocation) hasCOW() bool {
+	return slices.ContainsFunc(inv.spec.Mounts, func(m nsjail.Mount) bool { return m.Type == nsjail.MountCOW })
 }
 
 // translate rewrites a Problem in the words of the command line.

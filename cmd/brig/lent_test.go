@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 	"testing"
 
@@ -41,6 +43,10 @@ func (c *console) start(args ...string) {
 
 // TestLentTerminal: without --tty the payload has the caller's terminal, and the caller has it back as it was.
 func TestLentTerminal(t *testing.T) {
+	// nohup(1) may have started the tests: a signal that is caught has its default action in the programs that they start.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	defer signal.Stop(caught)
 	const spoil = "stty raw -echo intr e; echo x >/dev/stderr; "
 	for _, run := range []struct {
 		args []string

@@ -16,6 +16,8 @@ type builder struct {
 	read     readFunc
 	flag     string // the current flag, for example "--memory"
 	fromSpec int    // the number of mounts from --spec
+	// unprotected is set by --no-protect without a path.
+	unprotected bool
 }
 
 func newBuilder(command string, read readFunc) *builder {
@@ -47,9 +49,16 @@ func parse(name string, args []string, read readFunc) (inv *invocation, help boo
 			return nil, false, fmt.Errorf("%s: %w", b.flag, err)
 		}
 	}
+	b.protectByDefault()
 	if len(command) > 0 {
 		b.inv.spec.Args = command
 		b.inv.origin["args"] = "command"
+	}
+	if err := b.inv.checkImage(); err != nil {
+		return nil, false, err
+	}
+	if err := b.inv.checkCommit(); err != nil {
+		return nil, false, err
 	}
 	if name == "explain" && len(b.inv.spec.Args) == 0 && b.inv.origin["seccomp"] != "" {
 		b.inv.seccompTable = true

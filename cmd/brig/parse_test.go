@@ -27,16 +27,20 @@ func TestParseMeans(t *testing.T) {
 	bind := func(src, dst string, writable bool) nsjail.Mount {
 		return nsjail.Mount{Type: nsjail.MountBind, Source: src, Target: dst, Writable: writable}
 	}
+	git := []string{nsjail.ProtectGit}
 	for line, want := range map[string]nsjail.Spec{
-		"id":                            {Args: []string{"id"}},
-		"-- id --json":                  {Args: []string{"id", "--json"}},
-		"id -- x":                       {Args: []string{"id", "--", "x"}},
-		"-":                             {Args: []string{"-"}},
-		"-- --":                         {Args: []string{"--"}},
-		"--input a id":                  {Args: []string{"id"}, Mounts: []nsjail.Mount{bind("a", "/input", false)}},
-		"--work=a:/b id":                {Args: []string{"id"}, Mounts: []nsjail.Mount{bind("a", "/b", true)}},
-		"--output . id":                 {Args: []string{"id"}, Mounts: []nsjail.Mount{bind(".", "/output", true)}},
-		"--bind a:b /c id":              {Args: []string{"id"}, Mounts: []nsjail.Mount{bind("a:b", "/c", true)}},
+		"id":                       {Args: []string{"id"}},
+		"-- id --json":             {Args: []string{"id", "--json"}},
+		"id -- x":                  {Args: []string{"id", "--", "x"}},
+		"-":                        {Args: []string{"-"}},
+		"-- --":                    {Args: []string{"--"}},
+		"--input a id":             {Args: []string{"id"}, Mounts: []nsjail.Mount{bind("a", "/input", false)}},
+		"--work=a:/b id":           {Args: []string{"id"}, Mounts: []nsjail.Mount{bind("a", "/b", true)}, Protect: git},
+		"--output . id":            {Args: []string{"id"}, Mounts: []nsjail.Mount{bind(".", "/output", true)}, Protect: git},
+		"--bind a:b /c id":         {Args: []string{"id"}, Mounts: []nsjail.Mount{bind("a:b", "/c", true)}, Protect: git},
+		"--no-protect --work a id": {Args: []string{"id"}, Mounts: []nsjail.Mount{bind("a", "/work", true)}},
+		"--protect .x/ --no-protect=.idea --work a id": {Args: []string{"id"}, Mounts: []nsjail.Mount{bind("a", "/work", true)},
+			Protect: []string{".x", "!.idea", "@git"}},
 		"--ro-bind a /c id":             {Args: []string{"id"}, Mounts: []nsjail.Mount{bind("a", "/c", false)}},
 		"--symlink x /y id":             {Args: []string{"id"}, Mounts: []nsjail.Mount{{Type: nsjail.MountSymlink, Source: "x", Target: "/y"}}},
 		"--file x /y id":                {Args: []string{"id"}, Mounts: []nsjail.Mount{{Type: nsjail.MountFile, Source: "x", Target: "/y"}}},
@@ -64,6 +68,8 @@ func TestParseMeans(t *testing.T) {
 		"--memory-swap 1g --cpus .5 --cpuset-cpus 0": {Limits: nsjail.Limits{MemorySwap: 1 << 30, CPUs: 0.5, CPUSet: "0"}},
 		"--rootfs r --rootfs-writable id":            {Args: []string{"id"}, Rootfs: nsjail.Rootfs{Path: "r", Writable: true}},
 		"--rootfs r --rootfs-writable=1k id":         {Args: []string{"id"}, Rootfs: nsjail.Rootfs{Path: "r", Writable: true, Size: 1024}},
+		"--rootfs r --rootfs-writable=1k,store=disk id": {Args: []string{"id"},
+			Rootfs: nsjail.Rootfs{Path: "r", Writable: true, Size: 1024, Store: "disk"}},
 		"--tmpfs /y:size=64m,inodes=10,mode=700": {Mounts: []nsjail.Mount{
 			{Type: nsjail.MountTmpfs, Target: "/y", Size: 64 << 20, Inodes: 10, Mode: "700"}}},
 		"--ulimit core=unlimited --ulimit nofile=1:2 --ulimit nice=-1:5": {Limits: nsjail.Limits{
@@ -207,7 +213,8 @@ func TestFlagsChangeTheSpecFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := nsjail.Spec{Args: []string{"new"}, Env: []string{"A=1", "B=2"}, User: "6", Limits: nsjail.Limits{Wall: 5e9},
-		Mounts: []nsjail.Mount{{Type: "bind", Source: "new", Target: "/work", Writable: true}, {Type: "dir", Target: "/d"}, {Type: "dir", Target: "/e"}}}
+		Protect: []string{"@git"},
+		Mounts:  []nsjail.Mount{{Type: "bind", Source: "new", Target: "/work", Writable: true}, {Type: "dir", Target: "/d"}, {Type: "dir", Target: "/e"}}}
 	if !reflect.DeepEqual(inv.spec, want) {
 		t.Errorf("\n got %+v\nwant %+v", inv.spec, want)
 	}

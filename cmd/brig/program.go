@@ -8,13 +8,11 @@ import (
 	"brig/nsjail"
 )
 
-// version is the version of this source.
-const version = "0.1.0"
-
 // program returns the table of commands, in the order of help.
 func program() *cli.Program {
+	changed := changeCommands()
 	return &cli.Program{
-		Name: "brig", Version: version, Summary: "run an untrusted command in a jail and say truthfully what happened",
+		Name: "brig", Version: cli.Version, Summary: "run an untrusted command in a jail and say truthfully what happened",
 		Commands: []cli.Command{
 			payload("run", "run a command in a jail and exit as it did", run),
 			payload("explain", "print what run would do, system call by system call, and do nothing", explain),
@@ -24,6 +22,8 @@ func program() *cli.Program {
 				What:  "say which mechanisms this machine has and what to do about the missing ones"},
 			{Name: "gc", Args: "[--json] [--cgroup-parent PATH]", Run: gcCmd, Flags: new(gcOptions).flags, About: gcAbout,
 				What: "remove the control groups that killed runs have left"},
+			changed[0], changed[1], changed[2], changed[3],
+			daemon("image", "pull|import|list|inspect|rm|prune|export|commit [ARG...]", "bring, show and remove images"),
 			daemon("policy", "list|show|schema|lint|diff|explain [ARG...]", "check and compare what agents may do"),
 			daemon("token", "keygen|mint|attenuate|inspect|verify|revoke [ARG...]", "make and narrow capability tokens"),
 			daemon("audit", "verify|show [ARG...]", "check and read an audit log"),
@@ -48,6 +48,7 @@ func examples() []cli.Example {
 		{"brig run --work . --timeout 30s --pids-limit 64 -- make test", "a build with limits"},
 		{"brig run --work . -m 512m --cpus 1.5 --cpu-time 1m -- ./untrusted",
 			"limits that a control group holds for all its processes together"},
+		{"brig run --cow . -- make fix; brig diff 7f3a; brig apply 7f3a", "look at what a command did before it counts"},
 		{"brig run --rootfs ./alpine --tty -- /bin/sh", "a shell in another distribution"},
 		{"brig run --work . --allow pypi.org --allow files.pythonhosted.org -- pip install -t . requests",
 			"a network of two names, for any program; the rest is refused and recorded"},
@@ -89,6 +90,13 @@ func payload(name, what string, act func(*invocation, cli.Stdio) int) cli.Comman
 			if help {
 				return std.Emit(program().CommandHelp(name))
 			}
+			if err := inv.findImage(std); err != nil {
+				code := std.Fail(err.Error())
+				if name == "run" {
+					refuse(inv, err.Error(), std)
+				}
+				return code
+			}
 			if lines := inv.problems(); len(lines) > 0 {
 				code := std.Fail(lines...)
 				if name == "run" {
@@ -116,6 +124,9 @@ func flagsOnly(name, usage string, flags []cli.Flag, args []string, std cli.Stdi
 
 // printSpec runs `brig spec`.
 func printSpec(inv *invocation, std cli.Stdio) int {
+	if inv.image != "" {
+		inv.spec.Rootfs.Path = "" // a directory of this machine; the image's digest says the same
+	}
 	if bad := inv.spec.NotUTF8(); len(bad) > 0 {
 		return std.Fail(inv.translate(bad[0]))
 	}
@@ -148,6 +159,14 @@ func manualRest(m *cli.Page) {
 		"with a password in it; such a variable must be named in full.")
 	m.Section("REPORT", "--report, --report-fd and --json give one JSON object that says how the command ended, what it "+
 		"used and what was in force. An exit code can be forged by the command; the report cannot.")
+	m.Section("CHANGE SETS", "What a run with --cow has written waits in a change set, whose id is printed at the end. "+
+		"brig diff shows it, brig apply makes the changes in the directory itself, brig discard removes them, brig "+
+		"changes lists all. Change sets are in /var/lib/brig/changes of root, for others in "+
+		"$XDG_STATE_HOME/brig/changes or ~/.local/state/brig/changes, or in the directory that the variable "+
+		"BRIG_CHANGES names. A run removes those that are older than 30 days or exceed 100 sets or 8 GiB, the oldest "+
+		"first, unless BRIG_CHANGES_KEEP says otherwise, as in age=720h,count=100,size=8g.",
+		"brig apply changes nothing, and exits with 1, if a file that is concerned is not what the run saw. It can be "+
+			"interrupted at any time: the next one goes on.")
 	m.Section("EXIT STATUS")
 	for _, e := range exitCodes() {
 		m.Item(e[0], "", e[1])

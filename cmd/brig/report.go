@@ -10,7 +10,6 @@ import (
 
 	"brig/internal/cli"
 	"brig/internal/words"
-	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,7 +61,7 @@ func openOutput(name string, flags int, mode uint32, instead string) (*os.File, 
 }
 
 // write writes the whole object to each file, replacing its content.
-func (r report) write(result *nsjail.Result) error {
+func (r report) write(result *reported) error {
 	for _, f := range r {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && f.named {
 			if err := f.Truncate(0); err != nil {
@@ -99,12 +98,17 @@ func (f reportFile) unmoved() error {
 	return nil
 }
 
+// writeJSON writes JSON whose strings do not steer a terminal: a payload chooses names of files.
 func writeJSON(w io.Writer, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(b, '\n'))
+	lines := strings.Split(string(b), "\n")
+	for i := range lines {
+		lines[i] = words.JSON(lines[i])
+	}
+	_, err = io.WriteString(w, strings.Join(lines, "\n")+"\n")
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"brig/agent/text"
 	"brig/internal/cli"
+	"brig/internal/words"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -28,7 +29,7 @@ const (
 
 // answer is the output of --json: the Result and the payload's output.
 type answer struct {
-	*nsjail.Result
+	*reported
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
 	// Encoding is "base64", for both streams, if one of them is not UTF-8.
@@ -50,10 +51,14 @@ func run(inv *invocation, std cli.Stdio) int {
 	if err != nil {
 		return std.Fail(err.Error())
 	}
+	keeper, err := newKeeper(inv, std)
+	if err != nil {
+		return std.Fail(words.Printable(err.Error()))
+	}
 	runner, err := newRunner(inv)
 	if err != nil {
 		code := std.Fail(err.Error())
-		return cmp.Or(deliver(out, failedResult(inv, err), nil, std), code)
+		return cmp.Or(deliver(out, &reported{Result: failedResult(inv, err)}, nil, std), code)
 	}
 	c := runner.CommandSpec(context.Background(), inv.spec)
 	c.Stdin, c.Stdout, c.Stderr = std.In, std.Out, std.Err
@@ -74,15 +79,17 @@ func run(inv *invocation, std cli.Stdio) int {
 	if err := runner.Close(); err != nil {
 		code = std.Fail(err.Error())
 	}
+	r := &reported{Result: result}
+	code = cmp.Or(keeper.keep(r), code)
 	var a *answer
 	if inv.json {
-		a = newAnswer(result, int64(c.Spec.Limits.Output), stdout.Bytes(), stderr.Bytes())
+		a = newAnswer(r, int64(c.Spec.Limits.Output), stdout.Bytes(), stderr.Bytes())
 	}
-	return cmp.Or(deliver(out, result, a, std), code)
+	return cmp.Or(deliver(out, r, a, std), code)
 }
 
 // deliver writes the report to its files, and the answer of --json to stdout. The code is 0 if it could.
-func deliver(out report, result *nsjail.Result, a *answer, std cli.Stdio) (code int) {
+func deliver(out report, result *reported, a *answer, std cli.Stdio) (code int) {
 	if err := out.write(result); err != nil {
 		code = std.Fail(err.Error())
 	}
@@ -98,7 +105,7 @@ func deliver(out report, result *nsjail.Result, a *answer, std cli.Stdio) (code 
 // refuse reports an invalid Spec in the report and in the JSON output.
 func refuse(inv *invocation, line string, std cli.Stdio) {
 	where, detail, _ := strings.Cut(line, ": ")
-	r := failedResult(inv, &nsjail.Error{Fault: nsjail.FaultCaller, Op: where, Detail: detail})
+	r := &reported{Result: failedResult(inv, &nsjail.Error{Fault: nsjail.FaultCaller, Op: where, Detail: detail})}
 	out, err := openReport(inv, std)
 	if err != nil {
 		std.Fail(err.Error())
@@ -110,14 +117,22 @@ func refuse(inv *invocation, line string, std cli.Stdio) {
 	deliver(out, r, a, std)
 }
 
-// newRunner uses the launcher that was forked before main, or for --systemd-scope a new one in the scope.
+// newRunner uses the launcher that was forked before main. For --systemd-scope it is a new one in the scope, and one
+// that has been closed for brigd is replaced, too.
 func newRunner(inv *invocation) (*nsjail.Runner, error) {
-	early, err := nsjail.ForkedRunner()
-	if err != nil || !inv.systemdScope {
-		return early, err
+	if !inv.fetched {
+		early, err := nsjail.ForkedRunner()
+		if err != nil || !inv.systemdScope {
+			return early, err
+		}
+		if err := early.Close(); err != nil {
+			return nil, err
+		}
 	}
-	if err := errors.Join(early.Close(), enterScope()); err != nil {
-		return nil, err
+	if inv.systemdScope {
+		if err := enterScope(); err != nil {
+			return nil, err
+		}
 	}
 	return nsjail.NewRunner()
 }
@@ -199,11 +214,11 @@ func failedResult(inv *invocation, err error) *nsjail.Result {
 
 // newAnswer inserts a line at the gap in each stream that was truncated. The bytes that the line displaces count as
 // dropped.
-func newAnswer(r *nsjail.Result, limit int64, stdout, stderr []byte) *answer {
+func newAnswer(r *reported, limit int64, stdout, stderr []byte) *answer {
 	o := &r.Output
 	out, errs := text.CaptureOf(limit, stdout, o.StdoutBytes), text.CaptureOf(limit, stderr, o.StderrBytes)
 	o.StdoutDropped, o.StderrDropped = out.Dropped(), errs.Dropped()
-	a := &answer{Result: r, Stdout: out.String(), Stderr: errs.String()}
+	a := &answer{reported: r, Stdout: out.String(), Stderr: errs.String()}
 	if !utf8.ValidString(a.Stdout) || !utf8.ValidString(a.Stderr) {
 		a.Encoding = "base64"
 		a.Stdout, a.Stderr = encode(a.Stdout), encode(a.Stderr)

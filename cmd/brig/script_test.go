@@ -57,6 +57,7 @@ func TestScript(t *testing.T) {
 		UpdateScripts: updating(),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", filepath.Dir(bin)+string(os.PathListSeparator)+e.Getenv("PATH"))
+			e.Setenv("BRIG_CHANGES", filepath.Join(e.Getenv("WORK"), ".state", "changes")) // root has no XDG_STATE_HOME
 			return os.MkdirAll(e.Getenv("WORK"), 0o755)
 		},
 		Condition: func(cond string) (bool, error) {
@@ -65,6 +66,8 @@ func TestScript(t *testing.T) {
 				return os.Geteuid() == 0, nil
 			case "limits":
 				return canLimit()
+			case "cow":
+				return canCOW()
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
@@ -73,8 +76,21 @@ func TestScript(t *testing.T) {
 			"generate": generate,
 			"nul":      nulBytes,
 			"brigargs": brigArgs,
+			"image":    makeImage,
 		},
 	})
+}
+
+// canCOW reports whether the changes of a cow mount can be kept in memory here.
+func canCOW() (bool, error) {
+	s := &nsjail.Spec{Args: []string{"id"}, Mounts: []nsjail.Mount{{Type: nsjail.MountCOW, Source: os.TempDir(), Target: "/x"}}}
+	h, err := nsjail.Look(s)
+	if err != nil {
+		return false, err
+	}
+	defer h.Close()
+	_, err = nsjail.Resolve(s, h)
+	return err == nil, nil
 }
 
 // canLimit reports whether this caller's jails can have control groups for the usual limits.

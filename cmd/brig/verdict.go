@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"brig/internal/cli"
 	"brig/nsjail"
@@ -70,16 +71,23 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 	case nsjail.StatusOutput:
 		return fmt.Sprintf("more than %s of output ended the jail (--output-limit)", sized(l.OutputLimit))
 	case nsjail.StatusDisk:
-		return "the payload failed, and a file system of the jail was full (--tmpfs DST:size=..., --rootfs-writable=SIZE)"
+		return "the payload failed, and " + full(r) + " " + diskFlags
 	case nsjail.StatusOK:
 		if slices.Contains(r.LimitsHit, "disk") {
-			return "a file system of the jail was full when the payload ended: what it wrote there may be incomplete " +
-				"(--tmpfs DST:size=..., --rootfs-writable=SIZE)"
+			return full(r) + " when the payload ended: what it wrote there may be incomplete " + diskFlags
 		}
 	case nsjail.StatusViolation:
 		return violated(r.Violation)
 	}
 	return ""
+}
+
+// full returns what the limit "disk" means for a jail.
+func full(r *nsjail.Result) string {
+	if strings.Contains(r.Enforced["cow"], "on disk") {
+		return "a file system of the jail was full, or its changes on disk were too many"
+	}
+	return "a file system of the jail was full"
 }
 
 // died returns the message of a shell for a command that a signal has killed: "" for SIGINT and SIGPIPE.
@@ -110,3 +118,6 @@ func sized(n nsjail.Bytes) string {
 	}
 	return n.String()
 }
+
+// diskFlags are the flags for more room.
+const diskFlags = "(--tmpfs DST:size=..., --cow SRC:size=..., --rootfs-writable=SIZE)"

@@ -8,6 +8,11 @@ _brig() {
 		'spec:print the JSON that the flags mean, for --spec or for the Go library'
 		'doctor:say which mechanisms this machine has and what to do about the missing ones'
 		'gc:remove the control groups that killed runs have left'
+		'diff:show the changes that a run with --cow has left'
+		'apply:make these changes in the directory itself'
+		'discard:remove them without a trace'
+		'changes:list the changes that wait to be applied or discarded'
+		'image:bring, show and remove images (brigd image)'
 		'policy:check and compare what agents may do (brigd policy)'
 		'token:make and narrow capability tokens (brigd token)'
 		'audit:check and read an audit log (brigd audit)'
@@ -30,31 +35,40 @@ _brig() {
 		flags=(
 			'*--input=[show SRC of the host at /input, or DST, read-only]:SRC\[\:DST\]:_files'
 			'*--work=[show SRC at /work, or DST, writable; the payload starts in /work]:SRC\[\:DST\]:_files'
+			'*--cow=[show SRC at /work, or DST, writable; SRC does not change, and what is written is kept in memory, or on disk]:SRC\[\:DST\]\[\:size=1g,inodes=262144,store=disk\]:_files'
+			'--apply-if-ok[apply the changes of --cow at once if the command exits with 0 and has met no limit]'
 			'*--output=[show SRC at /output, or DST, writable]:SRC\[\:DST\]:_files'
 			'*--bind[show SRC of the host at DST, writable]:SRC:_files:DST:'
 			'*--ro-bind[show SRC of the host at DST, read-only with everything mounted below it; a small file as a copy]:SRC:_files:DST:'
 			'*--ro-bind-live[the same, and the host'\''s later changes show; locks and watches cross it]:SRC:_files:DST:'
 			'*--tmpfs=[an empty directory in memory; what is written there is dropped at the end]:DST\[\:size=64m,inodes=1000,mode=1777\]:'
-			'*--symlink[a symbolic link at LINKPATH that says TEXT]:TEXT::LINKPATH:'
+			'*--symlink[a symbolic link at LINKPATH with the text TEXT]:TEXT::LINKPATH:'
 			'*--dir=[an empty directory]:DST:'
 			'*--file[a private read-only copy of the file SRC at DST]:SRC:_files:DST:'
+			'*--protect=[let the payload neither change nor create PATH, in each writable mount, or at /PATH of the jail; @git is for files that git and other tools act on, the default for flags that bind a directory of a git repository writable]:PATH:'
+			'*--no-protect=-[do not protect PATH, or without =PATH, nothing by default]::PATH:'
 			'*--etc=[show /etc/NAME of the host too, as far as everybody may read it; brig doctor lists what programs look for there]:NAME:'
+			'--image=[use an image as the root, as docker names it\: python\:3.12-slim; it gives the command, the variables, the directory and the user that no flag gives]:NAME:'
+			'--image-store=[look for the image in DIR instead of /var/lib/brig/images for root, or brig/images in $XDG_DATA_HOME]:DIR:_files'
+			'--pull=[fetch the image with brigd image pull\: never, missing (the default) or always]:WHEN:(never missing always)'
+			'--entrypoint=[run this instead of the image'\''s entrypoint and command, with the words after the flags; '\'''\'' is none]:COMMAND:'
 			'--rootfs=[use the directory tree DIR as the root instead of the host'\''s /usr]:DIR:_files'
-			'--rootfs-writable=-[let the payload write to its root; up to SIZE is kept in memory and dropped at the end]::SIZE:'
+			'--rootfs-writable=-[let the payload write to its root; up to SIZE is kept in memory, or on disk, and dropped at the end]::SIZE,store=disk:'
+			'--commit=[make the image NAME of --image and what the command has changed in its writable root, if it exits with 0]:NAME:'
 			'*-e[set a variable; the name alone passes the caller'\''s value]:NAME\[=VALUE\]:'
 			'*--env=[set a variable; the name alone passes the caller'\''s value]:NAME\[=VALUE\]:'
 			'*--env-file=[set the variables of FILE, one NAME=VALUE a line, as docker reads it]:FILE:_files'
 			'*--pass-env=[pass the caller'\''s variables; a glob never matches tokens, keys, passwords and the like]:NAME|GLOB:'
 			'-w[start in DIR of the jail instead of /work]:DIR:'
 			'--workdir=[start in DIR of the jail instead of /work]:DIR:'
-			'-u[who the payload is inside the jail, instead of 1000\:1000; outside it stays nobody]:UID\[\:GID\]:'
-			'--user=[who the payload is inside the jail, instead of 1000\:1000; outside it stays nobody]:UID\[\:GID\]:'
+			'-u[the payload'\''s ids inside the jail, instead of 1000\:1000; outside it stays unprivileged]:UID\[\:GID\]:'
+			'--user=[the payload'\''s ids inside the jail, instead of 1000\:1000; outside it stays unprivileged]:UID\[\:GID\]:'
 			'--hostname=[the host name inside the jail, instead of brig]:NAME:'
 			'--net=[nothing, lo only (the default), what --allow names, or the host'\''s own]:none|loopback|egress|host:(none loopback egress host)'
 			'*--allow=[let the payload reach a name, *.name (every name below it), address or prefix (example.com, *.pypi.org\:443, tcp\://10.1.2.0/24\:5432, udp\://192.0.2.7\:123); modes\: http, tls, tcp, udp]:\[MODE\://\]HOST\[\:PORTS\]:'
-			'*--deny=[refuse it whatever --allow says]:HOST\[\:PORTS\]:'
+			'*--deny=[refuse this even if --allow names it]:HOST\[\:PORTS\]:'
 			'--net-policy=[take rules and limits from a JSON file, or from the settings of srt; --allow and --deny add to it]:FILE|-:_files'
-			'*--net-limit=[bound it\: max_connections, connections_per_second, names_per_second (new names below a wildcard), max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout]:NAME=VALUE,...:(max_connections= connections_per_second= names_per_second= max_connection_bytes= max_bytes= bandwidth= connect_timeout= idle_timeout=)'
+			'*--net-limit=[bounds of the network\: max_connections, connections_per_second, names_per_second (new names below a wildcard), max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout]:NAME=VALUE,...:(max_connections= connections_per_second= names_per_second= max_connection_bytes= max_bytes= bandwidth= connect_timeout= idle_timeout=)'
 			'--net-redirect[bring every port to one listener by an nft redirect in the jail'\''s own namespace, so that the payload may listen on the policy'\''s ports itself]'
 			'--net-log=[append a JSON line for each connection and each refused attempt to FILE; - is stderr]:FILE|-:_files'
 			'*-p[let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP]:\[IP\:\]HOST\:JAIL:'
@@ -67,13 +81,13 @@ _brig() {
 			'*--rm[no effect\: a jail never leaves anything behind]'
 			'--init[run an init as pid 1 that reaps and forwards signals (the default)]'
 			'--no-init[make the payload pid 1]'
-			'*--require=[fail unless these mechanisms are in force, with no fall-back]:NAME,...:(user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file)'
-			'*--optional=[go on without these mechanisms where they are missing, and say so in the report]:NAME,...:(user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file)'
+			'*--require=[fail unless these mechanisms are in force, with no fall-back]:NAME,...:(user mount pid net ipc uts cgroup seccomp overlay idmap cow keyring proc init processes sockets protect memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file)'
+			'*--optional=[continue without these mechanisms if this machine lacks them; the report lists them]:NAME,...:(user mount pid net ipc uts cgroup seccomp overlay idmap cow keyring proc init processes sockets protect memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file)'
 			'--timeout=[end everything after TIME (30s, 5m; default 1h; 0 for no limit)]:TIME:'
-			'--idle-timeout=[end everything when neither stdout nor stderr has said anything for TIME]:TIME:'
-			'--grace=[a payload has TIME to end after SIGTERM, SIGHUP or a second SIGINT to brig (default 10s), and, if it is given, after the SIGTERM that these two limits then begin with; then everything is killed]:TIME:'
+			'--idle-timeout=[end everything after TIME without output on stdout and stderr]:TIME:'
+			'--grace=[the time that a payload has to end after SIGTERM, SIGHUP or a second SIGINT to brig, before everything is killed (default 10s); if it is given, the two limits above send SIGTERM first, too]:TIME:'
 			'--cpu-time=[the processor time of all processes together; of each by itself where there is no control group]:TIME:'
-			'--pids-limit=[how many processes and threads at once (default 1024; 0 or -1 for no limit)]:N:'
+			'--pids-limit=[the number of processes and threads at once (default 1024; 0 or -1 for no limit)]:N:'
 			'-m[memory, with page cache and tmpfs; beyond it the whole jail is killed]:SIZE:'
 			'--memory=[memory, with page cache and tmpfs; beyond it the whole jail is killed]:SIZE:'
 			'--memory-swap=[memory and swap together; -1 for any amount of swap (default\: that of --memory, so none)]:SIZE:'
@@ -83,7 +97,7 @@ _brig() {
 			'*--ulimit=[a limit of getrlimit(2), such as nofile=1024\:2048 or core=unlimited]:NAME=SOFT\[\:HARD\]:(as= core= cpu= data= fsize= locks= memlock= msgqueue= nice= nofile= nproc= rss= rtprio= rttime= sigpending= stack=)'
 			'--memory-high=[above SIZE memory is reclaimed and the jail slowed down, not killed]:SIZE:'
 			'--memory-zswap=[at most SIZE is kept compressed in zswap before it is swapped to disk]:SIZE:'
-			'--memory-reservation=[below SIZE nothing is reclaimed while others have any to give]:SIZE:'
+			'--memory-reservation=[below SIZE nothing is reclaimed while other groups have memory to reclaim]:SIZE:'
 			'--memory-min=[below SIZE nothing is ever reclaimed]:SIZE:'
 			'--no-oom-group[out of memory kills one process instead of the whole jail]'
 			'--cpu-period=[the period that --cpus is measured in, 1ms to 1s (default 100ms)]:TIME:'
@@ -96,11 +110,11 @@ _brig() {
 			'*--device-read-iops=[read operations a second]:PATH\:RATE:_files'
 			'*--device-write-iops=[write operations a second]:PATH\:RATE:_files'
 			'--io-weight=[the share when a block device is busy, 1 to 10000 (default 100)]:N:'
-			'*--hugetlb=[how much may be held in huge pages of SIZE, such as 2MB=64m]:SIZE=LIMIT:(64KB= 2MB= 1GB=)'
+			'*--hugetlb=[the memory in huge pages of SIZE, such as 2MB=64m]:SIZE=LIMIT:(64KB= 2MB= 1GB=)'
 			'*--cgroup=[write VALUE to any other file of the group, such as memory.oom.group=0]:FILE=VALUE:'
-			'--cgroup-parent=[make the group below this one, named as in /proc/self/cgroup, instead of the own one]:PATH:'
+			'--cgroup-parent=[make the group below this one, named as in /proc/self/cgroup, instead of brig'\''s own]:PATH:'
 			'--systemd-scope[of run only\: ask systemd for a scope to make the group in]'
-			'--spec=[begin with the JSON of brig spec; the other flags change it]:FILE|-:_files'
+			'--spec=[start from the JSON that brig spec has printed; the other flags change it]:FILE|-:_files'
 			'--report=[write the report, one JSON object, to FILE, or to stdout\: -]:FILE:_files'
 			'--report-fd=[write the report to the open descriptor N]:N:'
 			'--json[print the report (or the plan) on stdout as JSON, with the captured stdout and stderr inside]'
@@ -110,13 +124,18 @@ _brig() {
 		;;
 	doctor) if ((CURRENT == 2)); then compadd -- --json --delegate --help; else _files; fi ;;
 	gc) if ((CURRENT == 2)); then compadd -- --json --cgroup-parent --help; else _files; fi ;;
+	diff) if ((CURRENT == 2)); then compadd -- --stat --name-only --json --color --help; else _files; fi ;;
+	apply) if ((CURRENT == 2)); then compadd -- --force --dry-run --help; else _files; fi ;;
+	discard) if ((CURRENT == 2)); then compadd -- --all --force --help; else _files; fi ;;
+	changes) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
+	image) if ((CURRENT == 2)); then compadd -- pull import list inspect rm prune export commit --help; else _files; fi ;;
 	policy) if ((CURRENT == 2)); then compadd -- list show schema lint diff explain --help; else _files; fi ;;
 	token) if ((CURRENT == 2)); then compadd -- keygen mint attenuate inspect verify revoke --help; else _files; fi ;;
 	audit) if ((CURRENT == 2)); then compadd -- verify show --help; else _files; fi ;;
 	serve) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	mcp) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	version) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
-	help) if ((CURRENT == 2)); then compadd -- run explain spec doctor gc policy token audit serve mcp version help completion man net limits seccomp --help; else _files; fi ;;
+	help) if ((CURRENT == 2)); then compadd -- run explain spec doctor gc diff apply discard changes image policy token audit serve mcp version help completion man net limits seccomp --help; else _files; fi ;;
 	completion) if ((CURRENT == 2)); then compadd -- bash zsh fish --help; else _files; fi ;;
 	man) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	esac

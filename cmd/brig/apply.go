@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"brig/changes"
+	"brig/internal/cli"
+	"brig/internal/words"
+)
+
+// exitRefused is the exit code of apply for a change that the directory does not fit any more.
+const exitRefused = 1
+
+// applyOptions are the flags of apply.
+type applyOptions struct {
+	force, dryRun bool
+	allow         []string
+}
+
+const applyAbout = "\nNothing is changed if a file that is concerned is not what the run saw, or is protected. A " +
+	"PATH\nis below the directory, and chooses all below it; the rest waits. A change set of which nothing\n" +
+	"waits is removed. An apply that was interrupted is finished by the next one, which needs no ID.\n" +
+	"The exit code is 1 if changes are refused.\n"
+
+func (o *applyOptions) flags() []cli.Flag {
+	allow := func(v []string) error {
+		if v[0] == "" {
+			return errors.New("it is empty; write --force alone, or name a protected path")
+		}
+		o.allow = append(o.allow, v[0])
+		return nil
+	}
+	return cli.InGroup("Flags", []cli.Flag{
+		{Name: "force", Args: "PATH", Many: true, Bare: cli.Switch(&o.force, true), Set: allow,
+			Help: "replace files that have changed since the run; with PATH, change this protected path; " +
+				"with . take another directory at the same path"},
+		{Name: "dry-run", Help: "print what would be changed, and change nothing", Set: cli.Switch(&o.dryRun, true)},
+	})
+}
+
+// applyCmd runs `brig apply`.
+func applyCmd(args []string, std cli.Stdio) int {
+	var o applyOptions
+	list, code := flagsAndWords("apply", o.flags(), args, std)
+	if code >= 0 {
+		return code
+	}
+	return withStore("apply", std, func(store *changes.Store) int {
+		resumed := -1
+		if !o.dryRun {
+			resumed = resume(store, list, std)
+		}
+		if len(list) == 0 {
+			if resumed >= 0 {
+				return resumed
+			}
+			return std.Fail("apply: there is no ID; write it as in brig apply 7f3a, and brig changes lists them")
+		}
+		set, err := store.Find(list[0])
+		if err != nil {
+			return std.Fail("apply: " + words.Printable(err.Error()))
+		}
+		done, err := set.Apply(&changes.ApplyOptions{Paths: list[1:], Force: o.force, Allow: o.allow, DryRun: o.dryRun})
+		if err != nil {
+			return refusedChanges("apply", set, store, err, std)
+		}
+		return std.Emit(o.text(set, done))
+	})
+}
+
+// resume finishes applies that were interrupted, but for that of the set that is to be applied. The code is -1 if there
+// were none.
+func resume(store *changes.Store, list []string, std cli.Stdio) (code int) {
+	code = -1
+	sets, _ := store.List() // a damaged set is no reason not to apply another one
+	for _, set := range sets {
+		if !set.Interrupted || len(list) > 0 && len(list[0]) > 3 && set.ID[:min(len(list[0]), len(set.ID))] == list[0] {
+			continue
+		}
+		id := store.Short(set.ID)
+		if _, err := set.Resume(); err != nil {
+			code = max(code, refusedChanges("apply", set, store, err, std))
+			continue
+		}
+		std.Say("apply: the interrupted apply of %s to %s is finished", id, changes.GitQuote(string(set.Dir.Path)))
+		code = max(code, 0)
+	}
+	return code
+}
+
+// refusedChanges prints why changes were not made.
+func refusedChanges(what string, set *changes.Set, store *changes.Store, err error, std cli.Stdio) int {
+	var conflict *changes.ConflictError
+	if !errors.As(err, &conflict) {
+		return std.Fail(what + ": " + words.Printable(err.Error()))
+	}
+	for _, c := range conflict.List {
+		std.Say("%s: %s: %s", what, changes.GitQuote(string(c.Path)), c.Reason)
+	}
+	nothing := "nothing was changed"
+	if set.Interrupted {
+		nothing = "it stays half applied"
+	}
+	std.Say("%s: %s of %s; brig diff %s shows it", what, nothing, changes.GitQuote(string(set.Dir.Path)),
+		store.Short(set.ID))
+	return exitRefused
+}
+
+// text returns what was done, in one line or in a list.
+func (o *applyOptions) text(set *changes.Set, done *changes.Applied) string {
+	if !o.dryRun {
+		line := fmt.Sprintf("%s made in %s", plural(len(done.Files), "change"), changes.GitQuote(string(set.Dir.Path)))
+		if done.Done == 1 {
+			line += ", 1 was there already"
+		} else if done.Done > 1 {
+			line += fmt.Sprintf(", %d were there already", done.Done)
+		}
+		if !done.Removed {
+			line += "; the others wait"
+		}
+		return line + "\n"
+	}
+	text := ""
+	for _, f := range done.Files {
+		text += fmt.Sprintf("%-8s %s\n", f.Op(), changes.GitQuote(string(f.Path)))
+	}
+	return text
+}
+
+// discardOptions are the flags of discard.
+type discardOptions struct{ force, all bool }
+
+func (o *discardOptions) flags() []cli.Flag {
+	return cli.InGroup("Flags", []cli.Flag{
+		{Name: "all", Help: "discard all change sets", Set: cli.Switch(&o.all, true)},
+		{Name: "force", Help: "also one that is half applied, and leave its directory so", Set: cli.Switch(&o.force, true)},
+	})
+}
+
+// discardCmd runs `brig discard`.
+func discardCmd(args []string, std cli.Stdio) int {
+	var o discardOptions
+	list, code := flagsAndWords("discard", o.flags(), args, std)
+	if code >= 0 {
+		return code
+	}
+	if (len(list) == 0) != o.all {
+		return std.Fail("discard: write IDs, as in brig discard 7f3a, or --all")
+	}
+	return withStore("discard", std, func(store *changes.Store) int {
+		if o.all {
+			var err error
+			if list, err = store.IDs(); err != nil {
+				return std.Fail("discard: " + words.Printable(err.Error()))
+			}
+		}
+		for _, id := range list {
+			set, err := store.Find(id)
+			var damaged *changes.DamagedError
+			if errors.As(err, &damaged) {
+				err = store.Remove(damaged.ID)
+			} else if err == nil {
+				err = set.Discard(o.force)
+			}
+			if err != nil {
+				code = std.Fail("discard: " + words.Printable(err.Error()))
+			}
+		}
+		return max(code, 0)
+	})
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"brig/changes"
+	"brig/internal/cli"
+	"brig/internal/words"
+	"brig/nsjail"
+)
+
+// changeCommands returns the commands about what runs with --cow have left.
+func changeCommands() []cli.Command {
+	return []cli.Command{
+		{Name: "diff", Args: "[FLAG...] ID [PATH...]", What: "show the changes that a run with --cow has left",
+			Flags: new(diffOptions).flags, Run: diffCmd, About: diffAbout},
+		{Name: "apply", Args: "[FLAG...] ID [PATH...]", What: "make these changes in the directory itself",
+			Flags: new(applyOptions).flags, Run: applyCmd, About: applyAbout},
+		{Name: "discard", Args: "[--force] ID...|--all", What: "remove them without a trace",
+			Flags: new(discardOptions).flags, Run: discardCmd},
+		{Name: "changes", Args: "[--json]", What: "list the changes that wait to be applied or discarded",
+			Flags: func() []cli.Flag { return []cli.Flag{cli.JSON(nil)} }, Run: changesCmd, About: changesAbout},
+	}
+}
+
+const changesAbout = "\nThey are in /var/lib/brig/changes of root, or ~/.local/state/brig/changes (XDG_STATE_HOME), " +
+	"or\nin BRIG_CHANGES. A run with --cow, and brig gc, remove what is older than 30 days or exceeds 100\n" +
+	"change sets or 8 GiB, the oldest first; BRIG_CHANGES_KEEP=age=720h,count=100,size=8g sets other\nbounds.\n"
+
+// openChanges opens the store of change sets, with the bounds of the environment variable BRIG_CHANGES_KEEP.
+func openChanges() (*changes.Store, error) {
+	limits, err := changeLimits(os.Getenv("BRIG_CHANGES_KEEP"))
+	if err != nil {
+		return nil, fmt.Errorf("BRIG_CHANGES_KEEP: %w; write it as in age=720h,count=100,size=8g", err)
+	}
+	store, err := changes.Open(os.Getenv("BRIG_CHANGES"))
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the directory of change sets: %w; name another one in BRIG_CHANGES", err)
+	}
+	store.Limits = limits
+	return store, nil
+}
+
+// expireChanges removes what exceeds the bounds of the store, and returns the directories. A store that is not there is
+// not made.
+func expireChanges() (removed []string, err error) {
+	dir := os.Getenv("BRIG_CHANGES")
+	if dir == "" {
+		if dir, err = changes.DefaultDir(); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	store, err := openChanges()
+	if err != nil {
+		return nil, err
+	}
+	ids, err := store.Expire()
+	for _, id := range ids {
+		removed = append(removed, filepath.Join(dir, id))
+	}
+	return removed, errors.Join(err, store.Close())
+}
+
+func changeLimits(text string) (changes.Limits, error) {
+	l := changes.DefaultLimits()
+	for option := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(option, "=")
+		var err error
+		switch name {
+		case "":
+		case "age":
+			l.Age, err = time.ParseDuration(value)
+		case "count":
+			l.Count, err = strconv.Atoi(value)
+		case "size":
+			var n nsjail.Bytes
+			n, err = nsjail.ParseBytes(value)
+			l.Bytes = int64(n)
+		default:
+			err = fmt.Errorf("%s is not one of age, count and size", words.Quote(name))
+		}
+		if err != nil || l.Age < 0 || l.Count < 0 {
+			return l, fmt.Errorf("%s is not a bound", words.Quote(option))
+		}
+	}
+	return l, nil
+}
+
+// flagsAndWords parses flags and words in any order. The code is -1 if the command is to proceed.
+func flagsAndWords(name string, flags []cli.Flag, args []string, std cli.Stdio) (list []string, code int) {
+	table := &cli.Table{Flags: flags}
+	for {
+		rest, help, err := table.Parse(args)
+		switch before := len(args) - len(rest) - 1; {
+		case err != nil:
+			return nil, std.Fail(strings.Split(name+": "+err.Error(), "\n")...)
+		case help:
+			return nil, std.Emit(program().CommandHelp(name))
+		case len(rest) == 0:
+			return list, -1
+		case before >= 0 && args[before] == "--":
+			return append(list, rest...), -1
+		default:
+			list, args = append(list, rest[0]), rest[1:]
+		}
+	}
+}
+
+// withStore opens the store for a command.
+func withStore(name string, std cli.Stdio, f func(*changes.Store) int) int {
+	store, err := openChanges()
+	if err != nil {
+		return std.Fail(name + ": " + words.Printable(err.Error()))
+	}
+	defer store.Close()
+	return f(store)
+}
+
+// listed is a change set in the output of `brig changes --json`.
+type listed struct {
+	ID          string       `json:"id"`
+	Dir         changes.Name `json:"dir"`
+	Interrupted bool         `json:"interrupted,omitempty"`
+	changes.Run
+	changes.Counts
+	LeftOut []changes.Refused `json:"left_out,omitempty"`
+}
+
+// changesCmd runs `brig changes`.
+func changesCmd(args []string, std cli.Stdio) int {
+	asJSON := false
+	if code := flagsOnly("changes", "brig changes, with or without --json", []cli.Flag{cli.JSON(&asJSON)}, args,
+		std); code >= 0 {
+		return code
+	}
+	return withStore("changes", std, func(store *changes.Store) int {
+		sets, damaged := store.List()
+		var text strings.Builder
+		list := []listed{}
+		for _, s := range sets {
+			list = append(list, listed{s.ID, s.Dir.Path, s.Interrupted, s.Run, s.Counts, s.LeftOut})
+			text.WriteString(row(store, s, time.Now()))
+		}
+		code := emit(std, asJSON, list, text.String())
+		if damaged != nil {
+			return std.Fail(strings.Split("changes: "+words.Printable(damaged.Error()), "\n")...)
+		}
+		return code
+	})
+}
+
+// row returns a line of `brig changes`.
+func row(store *changes.Store, s *changes.Set, now time.Time) string {
+	command := make([]string, 0, len(s.Run.Command))
+	for _, word := range s.Run.Command {
+		command = append(command, changes.GitQuote(string(word)))
+	}
+	note := ""
+	if s.Interrupted {
+		note = "  (half applied: brig apply finishes it)"
+	}
+	return fmt.Sprintf("%-6s %4s  %-40s %s  %s%s\n", store.Short(s.ID), age(now.Sub(s.Run.Ended)), counted(s.Counts),
+		changes.GitQuote(string(s.Dir.Path)), words.Short(strings.Join(command, " "), words.MaxShown), note)
+}
+
+// age returns a duration in one unit, as 5m.
+func age(d time.Duration) string {
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if d >= u.unit {
+			return strconv.FormatInt(int64(d/u.unit), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(max(d, 0)/time.Second), 10) + "s"
+}
+
+// counted describes a change set, as 3 files changed (+41 -7, 12 KiB).
+func counted(c changes.Counts) string {
+	return fmt.Sprintf("%s changed (+%d -%d, %s)", plural(c.Files, "file"), c.Added, c.Removed, words.Size(c.Bytes))
+}
+
+// plural returns a number with its noun.
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"brig/image"
+	"brig/internal/words"
+	"brig/layer"
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
+)
+
+// checkCommit refuses --commit where there is nothing to commit, or nobody to do it.
+func (inv *invocation) checkCommit() error {
+	if inv.commit == "" {
+		return nil
+	}
+	n, err := image.ParseName(inv.commit)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--commit: %w", err)
+	case n.Digest != "":
+		return errors.New("--commit: a digest is what an image gets, not what it is given; write a name, as in app:1")
+	case inv.image == "":
+		return errors.New("--commit: there is no image below the new one; add --image NAME (brig image import dir:DIR " +
+			"NAME makes one of a directory)")
+	case !inv.spec.Rootfs.Writable:
+		return errors.New("--commit: the root cannot change; add --rootfs-writable")
+	}
+	if _, err := findDaemon(); err != nil && inv.command == "run" {
+		return errors.New("--commit: brigd, which makes images, is neither beside brig nor on PATH; install it (make " +
+			"install), or name its directory in PATH")
+	}
+	inv.spec.Rootfs.Keep = true
+	return nil
+}
+
+// committed is the image of --commit in the report.
+type committed struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"`
+	Bytes  int64  `json:"bytes"` // in the files of its last layer
+}
+
+// commit makes an image of what the run has changed in its root. After a command that has failed, or met a limit, there
+// is none.
+func (k *keeper) commit(r *reported, c *nsjail.Change) (err error) {
+	name := k.inv.commit
+	switch {
+	case name == "": // the caller's Spec has rootfs.keep
+		return nil
+	case r.Status != nsjail.StatusOK:
+		k.std.Say("%s was not made, since the command failed (--commit)", name)
+		return nil
+	case len(r.LimitsHit) > 0:
+		k.std.Say("%s was not made, since the command met a limit: %s (--commit)", name, strings.Join(r.LimitsHit, ", "))
+		return nil
+	}
+	stats, digest, err := k.pack(c.Upper)
+	if err != nil {
+		return err
+	}
+	r.Commit = &committed{name, digest, stats.Bytes}
+	if left := stats.String(); left != "" {
+		k.say("not in %s: %s", name, left)
+	}
+	k.say("%s is %s: %s and a layer of %s", name, digest, k.inv.image, words.Size(stats.Bytes))
+	return nil
+}
+
+// pack has brigd put a layer on top of the image of the run, and returns the digest of the new one. brigd makes none
+// without the line that follows the layer: a pipe ends in the same way when brig is killed.
+func (k *keeper) pack(upper *os.File) (stats *layer.Stats, digest string, err error) {
+	path, err := findDaemon()
+	if err != nil {
+		return nil, "", err
+	}
+	store, err := image.Open(k.inv.imageStore)
+	if err != nil {
+		return nil, "", err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, "", err
+	}
+	defer r.Close()
+	defer w.Close()
+	base := k.inv.spec.Rootfs.Image
+	c := exec.Command(path, "image", "commit", "--store", store.Dir(), "--layer-fd", "3", "--",
+		base[strings.LastIndexByte(base, '@')+1:], k.inv.commit)
+	var out bytes.Buffer
+	c.Stdout, c.Stderr, c.ExtraFiles = &out, k.std.Err, []*os.File{r}
+	whole, err := c.StdinPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	r.Close() // Pack shall not write to a pipe that nobody reads
+	stats, err = layer.Pack(w, upper, &layer.PackOptions{Overlay: true, Skip: jailsOwn(k.inv)})
+	if err == nil {
+		_, _ = whole.Write([]byte("end\n")) // if brigd has ended, Wait returns why
+	} else {
+		_ = c.Process.Kill() // it would complain of the layer, too
+	}
+	w.Close()
+	if ended := c.Wait(); err == nil || errors.Is(err, unix.EPIPE) {
+		if err = ended; err != nil {
+			err = fmt.Errorf("brigd image commit failed: %w", err)
+		}
+	}
+	_, digest, _ = strings.Cut(strings.TrimSpace(out.String()), " ")
+	return stats, digest, err
+}
+
+// jailsOwn returns what has the names that the jail itself makes: mount points, and the files that docker does not
+// commit either.
+func jailsOwn(inv *invocation) func(name string) bool {
+	names := []string{"dev", "proc", "tmp", "work", "etc/hosts", "etc/resolv.conf"}
+	for i := range inv.spec.Mounts {
+		names = append(names, strings.Trim(inv.spec.Mounts[i].Target, "/"))
+	}
+	return func(name string) bool { return slices.Contains(names, name) }
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"brig/changes"
+	"brig/internal/cli"
+	"brig/internal/words"
+	"brig/nsjail"
+)
+
+// kept is a change set in the report.
+type kept struct {
+	ID     string       `json:"id"`
+	Dir    changes.Name `json:"dir"`
+	Target changes.Name `json:"target"`
+	changes.Counts
+	LeftOut []changes.Refused `json:"left_out,omitempty"`
+	Applied bool              `json:"applied,omitempty"` // by --apply-if-ok: the set is gone
+}
+
+// reported is the report of run: the Result, where the changes of its --cow are, and the image of its --commit.
+type reported struct {
+	*nsjail.Result
+	Changes []kept     `json:"changes,omitempty"`
+	Commit  *committed `json:"commit,omitempty"`
+}
+
+// keeper keeps the changes of a run.
+type keeper struct {
+	inv     *invocation
+	store   *changes.Store // nil without --cow
+	started time.Time
+	std     cli.Stdio
+}
+
+// newKeeper opens the store before the run, which would have nowhere to leave its changes without it.
+func newKeeper(inv *invocation, std cli.Stdio) (k *keeper, err error) {
+	k = &keeper{inv: inv, started: time.Now(), std: std}
+	if inv.hasCOW() {
+		k.store, err = openChanges()
+	}
+	return k, err
+}
+
+// keep makes a change set of each directory that has changed, and an image of the root. The code is 0 if it could.
+func (k *keeper) keep(r *reported) (code int) {
+	if len(r.Result.Changes) > 0 {
+		useAllProcessors()
+	}
+	for i := range r.Result.Changes {
+		c := &r.Result.Changes[i]
+		what, keep := "the changes of "+words.Quote(c.Source), k.one
+		if c.Mount < 0 {
+			what, keep = "--commit", k.commit
+		}
+		if err := errors.Join(keep(r, c), c.Close()); err != nil {
+			code = k.std.Fail(what + ": " + words.Printable(err.Error()))
+		}
+	}
+	if k.store != nil {
+		if err := k.store.Close(); err != nil {
+			code = k.std.Fail(err.Error())
+		}
+	}
+	return code
+}
+
+// one keeps the changes of one directory, and applies them if that was asked for and the run went well.
+func (k *keeper) one(r *reported, c *nsjail.Change) error {
+	run := &changes.Run{Status: string(r.Status), ExitCode: r.ExitCode, Started: k.started, Ended: time.Now(),
+		Target: changes.Name(c.Target), Protect: protectedBelow(&k.inv.spec, c)}
+	for _, arg := range k.inv.spec.Args {
+		run.Command = append(run.Command, changes.Name(arg))
+	}
+	set, expired, err := k.store.Capture(c.Base, c.Upper, c.Source, run)
+	if set == nil {
+		return err
+	}
+	if len(expired) > 0 {
+		k.say("%s removed from the store, first %s (BRIG_CHANGES_KEEP)", plural(len(expired), "older change set"),
+			expired[0][:4])
+	}
+	id := k.store.Short(set.ID)
+	r.Changes = append(r.Changes, kept{ID: set.ID, Dir: set.Dir.Path, Target: changes.Name(c.Target), Counts: set.Counts,
+		LeftOut: set.LeftOut})
+	if n := len(set.LeftOut); n > 0 {
+		k.say("%s of the run left out, first %s: %s", plural(n, "file"), changes.GitQuote(string(set.LeftOut[0].Path)),
+			set.LeftOut[0].Reason)
+	}
+	if k.inv.applyIfOK && r.Status == nsjail.StatusOK && len(r.LimitsHit) == 0 {
+		return errors.Join(err, k.apply(set, &r.Changes[len(r.Changes)-1], id))
+	}
+	where := ""
+	if len(r.Result.Changes) > 1 {
+		where = " in " + changes.GitQuote(string(set.Dir.Path))
+	}
+	k.say("%s%s: brig diff %s | apply | discard", counted(set.Counts), where, id)
+	return err
+}
+
+// apply does --apply-if-ok.
+func (k *keeper) apply(set *changes.Set, one *kept, id string) error {
+	done, err := set.Apply(&changes.ApplyOptions{})
+	var conflict *changes.ConflictError
+	if errors.As(err, &conflict) {
+		first := conflict.List[0]
+		err = fmt.Errorf("%s: %s", changes.GitQuote(string(first.Path)), first.Reason)
+	}
+	if err != nil {
+		return fmt.Errorf("--apply-if-ok: %w; brig diff %s shows them", err, id)
+	}
+	one.Applied = done.Removed
+	k.say("%s: applied to %s", counted(set.Counts), changes.GitQuote(string(set.Dir.Path)))
+	return nil
+}
+
+// say prints a line, unless a program reads the output.
+func (k *keeper) say(format string, args ...any) {
+	if !k.inv.json {
+		k.std.Say(format, args...)
+	}
+}
+
+// protectedBelow returns the protected paths that are below a mount's target, relative to it.
+func protectedBelow(spec *nsjail.Spec, c *nsjail.Change) (list []changes.Name) {
+	for _, rel := range spec.ProtectedIn(c.Mount) {
+		list = append(list, changes.Name(rel))
+	}
+	return list
+}
