@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"brig/internal/words"
 )
@@ -22,6 +23,12 @@ func (e Event) encode() ([]byte, error) {
 			Narrowed: cleanAll(v.Narrowed, maxText),
 			Layer:    words.UTF8(v.Layer, maxName), Code: words.UTF8(v.Code, maxName), Rule: words.UTF8(v.Rule, maxText),
 			Error: words.UTF8(v.Error, maxText)}
+	}
+	e.Image = words.UTF8(e.Image, maxText)
+	e.Shares = slices.Clone(e.Shares)
+	for i := range e.Shares {
+		s := &e.Shares[i]
+		s.Name, s.Source, s.Target = words.UTF8(s.Name, maxName), words.UTF8(s.Source, maxText), words.UTF8(s.Target, maxText)
 	}
 	e.Argv = cleanArgv(e.Argv)
 	var b bytes.Buffer

@@ -13,11 +13,19 @@ const (
 	RunEnd     = "run.end"     // after a run
 	RunRefused = "run.refused" // instead of both, if the run was refused
 
-	SandboxCreate = "sandbox.create" // after a sandbox was created
-	SandboxDelete = "sandbox.delete" // before a sandbox ends: it is deleted, or it or its token has expired
-	FilePut       = "file.put"       // before a file of a sandbox is written from outside of a run
-	FileDelete    = "file.delete"    // before a file is removed from outside of a run
-	AuthRefused   = "auth.refused"   // a caller failed to authenticate; repeated failures in a minute are one event
+	SandboxCreate   = "sandbox.create"   // after a sandbox was created
+	SandboxDelete   = "sandbox.delete"   // before a sandbox ends: it is deleted, or it or its token has expired
+	FilePut         = "file.put"         // before a file of a sandbox is written from outside of a run
+	FileDelete      = "file.delete"      // before a file is removed from outside of a run
+	TreePut         = "tree.put"         // before files of an archive are written from outside of a run
+	TreePutEnd      = "tree.put_end"     // after that, with the archive's digest if all of it was written
+	ChangesKeep     = "changes.keep"     // after a run's changes of a share were stored: its digest is the set's id
+	ChangesApply    = "changes.apply"    // before a change set is applied to a share
+	ChangesDiscard  = "changes.discard"  // before a change set is removed
+	SandboxRestore  = "sandbox.restore"  // after a sandbox was restored from the store
+	SandboxSnapshot = "sandbox.snapshot" // before a snapshot is made, which the note names
+	SnapshotDelete  = "snapshot.delete"  // before a snapshot is deleted
+	AuthRefused     = "auth.refused"     // a caller failed to authenticate; repeated failures in a minute are one event
 
 	LogOpen       = "log.open"       // a writer has opened the log
 	LogClose      = "log.close"      // a writer has closed the log
@@ -55,6 +63,10 @@ type Event struct {
 	// Argv has the arguments, only with Options.Argv.
 	Argv    []string `json:"argv,omitempty"`
 	Verdict *Verdict `json:"verdict,omitempty"`
+	// Image is the image that is the root, with its digest.
+	Image string `json:"image,omitempty"`
+	// Shares are the directories of the operator's that the run is shown.
+	Shares []Share `json:"shares,omitempty"`
 	// The following are fields of run.end: see nsjail.Result.
 	Status    string            `json:"status,omitempty"`
 	ExitCode  *int              `json:"exit_code,omitempty"`
@@ -94,6 +106,14 @@ type Verdict struct {
 	Code  string `json:"code,omitempty"`
 	Rule  string `json:"rule,omitempty"`
 	Error string `json:"error,omitempty"`
+}
+
+// Share is a directory of the operator's in a jail.
+type Share struct {
+	Name     string `json:"share"`
+	Source   string `json:"source"` // on the host, when it was opened
+	Target   string `json:"target"` // in the jail
+	Writable bool   `json:"writable,omitempty"`
 }
 
 // Network summarizes the network connections of a run, allowed and refused: see nsjail.Result.Network.

@@ -48,6 +48,12 @@ func before(j *nsjail.Job, argv bool) Event {
 	if argv {
 		e.Argv = each(j.Spec.Args, redactor(j))
 	}
+	e.Image = j.Spec.Rootfs.Image
+	for _, m := range j.Spec.Mounts {
+		if m.Held != nil {
+			e.Shares = append(e.Shares, Share{m.Held.Name, m.Source, m.Target, m.Writable})
+		}
+	}
 	e.SpecDigest = strings.TrimPrefix(j.Spec.Digest(), "sha256:")
 	return e
 }

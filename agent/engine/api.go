@@ -43,8 +43,12 @@ type Request struct {
 	Secrets map[string]string `json:"secrets,omitempty"`
 	// Cwd is the absolute directory that the run starts in; /work if it is empty.
 	Cwd string `json:"cwd,omitempty"`
+	// Image is the root instead of the machine's /usr: one of Engine.Images. Without Code and Cmd its own command is run.
+	Image string `json:"image,omitempty"`
 	// Network is what may be reached: rules like "example.org:443", none if it is empty.
 	Network []string `json:"network,omitempty"`
+	// Mounts are directories of the operator's to show, besides those of the sandbox.
+	Mounts []Mount `json:"mounts,omitempty"`
 	// Sandbox is the id of the sandbox to run in; a fresh, empty one that nothing remains of if it is empty.
 	Sandbox string `json:"sandbox,omitempty"`
 	// Agent is on whose behalf it runs, if no token names the agent.
@@ -56,6 +60,33 @@ type Request struct {
 	// Strip is what is removed from the output: "none", "ansi" (terminal escape sequences), or "all": those, other control
 	// characters but tabs and ends of lines, and invisible characters.
 	Strip string `json:"strip,omitempty"`
+}
+
+// Mount asks for a directory that the operator shares (brigd --share).
+type Mount struct {
+	// Share is the name of one of Engine.Shares.
+	Share string `json:"share"`
+	// Target is where the jail shows it: a path at or below /data, /mnt, /srv or /code, and outside of a sandbox also
+	// /work, /input or /output.
+	Target string `json:"target"`
+	// Path is a directory below the share's, as in "sub/dir"; all of it if this is left out.
+	Path string `json:"path,omitempty"`
+	// Mode narrows what the share allows: "ro" is read-only, "cow" a copy whose changes are kept apart, "rw" writable;
+	// what is allowed if it is left out.
+	Mode string `json:"mode,omitempty"`
+	// Protect are paths below Target that the run cannot change, absent ones too, as in ".git/hooks". They are added to
+	// those that the operator protects in the share, and an answer lists both.
+	Protect []string `json:"protect,omitempty"`
+}
+
+// ShareInfo describes a directory that the caller may mount.
+type ShareInfo struct {
+	// Name is what Mount.Share names.
+	Name string `json:"share"`
+	// Mode is the highest that is allowed.
+	Mode string `json:"mode"`
+	// Protect are paths below it that no run can change.
+	Protect []string `json:"protect,omitempty"`
 }
 
 // File is the content of a file in JSON: a text, or {"base64": "..."} for bytes that are none.
@@ -87,6 +118,12 @@ type Response struct {
 	Violations []Violation `json:"violations,omitempty"`
 	// Network sums up what was reached and refused; left out without a network.
 	Network json.RawMessage `json:"network,omitempty"`
+	// Image is the name of the image that was the root, with its digest.
+	Image string `json:"image,omitempty"`
+	// Mounts are the shares that the jail showed, each with its mode.
+	Mounts []Mount `json:"mounts,omitempty"`
+	// Changes has a set for each share in mode cow that the run has changed.
+	Changes []ChangeSet `json:"changes,omitempty"`
 	// Truncated is how many bytes of each stream are missing; left out if none is.
 	Truncated *Truncated `json:"truncated,omitempty"`
 	// Narrowed lists what a policy has taken away from the request, a sentence each.
@@ -144,8 +181,12 @@ type SandboxRequest struct {
 	Inodes int64 `json:"inodes,omitempty"`
 	// TTL is how long it lives without being used.
 	TTL Seconds `json:"ttl,omitempty"`
+	// From is the id of a snapshot, whose files it has to begin with, and whose bounds unless Disk and Inodes name others.
+	From string `json:"from,omitempty"`
 	// Files are put below /input to begin with.
 	Files map[string]File `json:"files,omitempty"`
+	// Mounts are directories of the operator's that each run in it shows.
+	Mounts []Mount `json:"mounts,omitempty"`
 }
 
 // SandboxInfo describes one.
@@ -168,6 +209,15 @@ type SandboxInfo struct {
 	UsedIno int64 `json:"inodes_used"`
 	// Running is how many runs are in it now.
 	Running int `json:"running"`
+	// Mounts are directories of the operator's that each run in it shows.
+	Mounts []Mount `json:"mounts,omitempty"`
+	// SaveEvery is how often brigd saves it if it has changed, in seconds: what was written since Saved is lost if brigd
+	// is killed. Left out if it is kept in memory only, and lost then whenever brigd ends.
+	SaveEvery Seconds `json:"save_every,omitempty"`
+	// Saved is when the last save began; left out before the first.
+	Saved *time.Time `json:"saved,omitempty"`
+	// NotSaved is why the last attempt failed; left out if it has not.
+	NotSaved string `json:"not_saved,omitempty"`
 }
 
 // FileInfo is one entry of a sandbox.

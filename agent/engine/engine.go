@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"brig/agent/audit"
 	"brig/agent/lang"
 	"brig/agent/policy"
+	"brig/agent/share"
 	"brig/agent/token"
 	"brig/agent/workspace"
 	"brig/nsjail"
@@ -48,8 +50,26 @@ type Options struct {
 	Warm []Warm
 	// WarmFailed, if set, is called when interpreters of a language cannot be replaced by those with other limits.
 	WarmFailed func(language string, err error)
+	// Shares are directories of the host that requests may mount.
+	Shares []share.Share
+	// Images are names of images that requests may name as their root, and ImageStore is the store that has them; "" is
+	// image.DefaultStore. New fails if one is missing.
+	Images     []string
+	ImageStore string
+	// Interpreters replace the programs of languages that were found. New fails if a share of theirs is missing.
+	Interpreters []Interpreter
+	// ChangesDir is where change sets of shares in mode cow are kept; "" is brigd below changes.DefaultDir. AllowApply
+	// lets callers apply and remove theirs.
+	ChangesDir string
+	AllowApply bool
 	// Sandboxes bounds the work areas; Make is the engine's own.
 	Sandboxes workspace.StoreOptions
+	// Store is a directory that keeps sandboxes and snapshots; "" keeps them in memory only. A sandbox that has changed is
+	// saved every SaveEvery (DefaultSaveEvery) and by Close.
+	Store     string
+	SaveEvery time.Duration
+	// StoreFailed, if set, is called when a sandbox, snapshot or change set cannot be saved, restored or removed.
+	StoreFailed func(id, what string, err error)
 }
 
 // Defaults of Options.
@@ -67,8 +87,16 @@ type Engine struct {
 	chain  nsjail.Executor
 	langs  *lang.Languages
 	boxes  *workspace.Store
-	leases *leases
-	grants grants
+	shares *share.Set
+	images map[string]*root // by full name
+
+	tenants *tenants // nil without shares in mode cow
+	leases  *leases
+	grants  grants
+
+	shelf   *shelf // nil without a store
+	snaps   snapshots
+	running sync.Map // the ids of sandboxes, by the *nsjail.Cmd in them
 
 	warm    atomic.Pointer[map[string]*parked] // by language; nil before Prestart
 	changes sync.WaitGroup                     // parked interpreters that are being replaced
@@ -83,6 +111,7 @@ func New(o Options) (*Engine, error) {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.MaxTimeout = cmp.Or(o.MaxTimeout, max(DefaultMaxTimeout, o.Timeout))
 	o.MaxOutput = cmp.Or(o.MaxOutput, DefaultMaxOutput)
+	o.SaveEvery = cmp.Or(o.SaveEvery, DefaultSaveEvery)
 	for _, p := range o.Policies {
 		if err := p.Seal(); err != nil {
 			return nil, fmt.Errorf("engine: policy %q: %w", p.Name, err)
@@ -93,6 +122,14 @@ func New(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{opts: o, runner: r, grants: grants{known: map[[sha256.Size]byte]*Grant{}}}
+	if e.shares, err = share.Open(o.Shares); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	if slices.ContainsFunc(o.Shares, func(s share.Share) bool { return s.Mode == "cow" }) {
+		if e.tenants, err = openTenants(o.ChangesDir); err != nil {
+			return nil, errors.Join(fmt.Errorf("the store of change sets: %w", err), r.Close(), e.shares.Close())
+		}
+	}
 	e.chain = last{e}
 	if o.Wrap != nil {
 		e.chain = o.Wrap(e.chain)
@@ -100,21 +137,32 @@ func New(o Options) (*Engine, error) {
 	if o.Audit != nil {
 		e.chain = audit.Wrap(e.chain, o.Audit)
 	}
-	if image := o.Base.Rootfs.Path; image == "" {
-		e.langs = lang.Find()
-	} else if e.langs, err = lang.FindIn(image); err != nil {
-		return nil, errors.Join(err, r.Close())
+	if err := cmp.Or(e.findLanguages(), e.openImages()); err != nil {
+		return nil, errors.Join(err, r.Close(), e.shares.Close(), e.closeImages())
 	}
 	e.leases = newLeases(o.Ledger)
 	o.Sandboxes.Make, o.Sandboxes.Removed = e.makeVolume, e.removed
+	o.Sandboxes.Closing = func(b *workspace.Sandbox) {
+		if e.shelf != nil {
+			e.shelf.save(b)
+		}
+	}
 	e.boxes = workspace.NewStore(o.Sandboxes)
+	e.snaps.all = map[string]*snapshot{}
+	if o.Store != "" {
+		if err := e.openShelf(); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
 	return e, nil
 }
 
 // Close ends all runs, deletes all sandboxes and closes the Runner.
 func (e *Engine) Close() error {
 	e.leases.close()
-	err := errors.Join(e.boxes.Close(), e.runner.Close())
+	e.shelf.stop()
+	err := errors.Join(e.boxes.Close(), e.closeSnapshots(), e.shelf.close(), e.runner.Close(), e.shares.Close(),
+		e.closeImages())
 	e.changes.Wait()
 	return err
 }

@@ -53,6 +53,7 @@ func (e *Engine) decide(c Caller, j *nsjail.Job, r *Request) {
 	if no := e.checkInputs(c, r.Stdin, r.Files); no != nil {
 		j.Refuse(no)
 	}
+	e.show(j)
 }
 
 // checkInputs returns the first refusal of a request's inputs by a policy.

@@ -33,10 +33,29 @@ func (e *Engine) Lacks() error {
 		first = cmp.Or(first, jail)
 	}
 	if first == nil {
-		return nil
+		return e.lacksCOW()
 	}
 	return lacking("a policy or a default asks for "+strings.Join(missing, ", "), first,
 		", or have runs do without: --optional "+strings.Join(missing, ","))
+}
+
+// lacksCOW returns an error if this machine cannot mount a share in mode cow.
+func (e *Engine) lacksCOW() error {
+	for _, m := range e.shares.List() {
+		if m.Mode != "cow" {
+			continue
+		}
+		mount, no := e.mountOf(Caller{}, &Mount{Share: m.Name, Target: shareTargets[0], Mode: m.Mode})
+		if no != nil {
+			return no
+		}
+		s := e.base()
+		s.Args, s.Mounts = []string{"true"}, []nsjail.Mount{mount}
+		if err := resolve(&s); err != nil {
+			return fmt.Errorf("every run with the share %s would be refused: %w; or share it in mode ro", m.Name, err)
+		}
+	}
+	return nil
 }
 
 // lacking returns an error with what is asked for, the cause and the remedy.
@@ -55,6 +74,10 @@ func (e *Engine) possible(optional []string) error {
 		p.Lower(s)
 	}
 	e.fill(j, &Request{})
+	return resolve(s)
+}
+
+func resolve(s *nsjail.Spec) error {
 	h, err := nsjail.Look(s)
 	if err != nil {
 		return err

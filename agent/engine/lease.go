@@ -46,13 +46,6 @@ func (s *leases) close() {
 	s.watch.Wait()
 }
 
-// until returns when a sandbox's token expires, or the zero time if it has none.
-func (s *leases) until(id string) time.Time {
-	l, _ := s.live.Load(id)
-	of, _ := l.(lease)
-	return of.until
-}
-
 func (s *leases) lookOften() {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -128,25 +121,12 @@ func (e *Engine) holds(c Caller) *nsjail.Refusal {
 	return asRefusal(errors.Join(valid, e.opts.Ledger.Revoked(c.Grant.IDs()...)), "token", "token_refused")
 }
 
-// lendSandbox makes a sandbox end with the token that created it.
-func (e *Engine) lendSandbox(c Caller, box *workspace.Sandbox) {
-	if c.Grant == nil {
-		return
-	}
-	var once sync.Once
-	end := func(why *nsjail.Refusal) {
-		v := about(audit.SandboxDelete, c, box)
-		v.Note = why.Code
-		_ = e.record(v)                       // the sandbox ends even if this fails; the log counts missed events
-		_ = e.boxes.Delete(box.Agent, box.ID) // it may be gone already; other errors go to StoreOptions.Removed
-	}
-	e.leases.live.Store(box.ID, lease{chain: box.Chain, until: c.Grant.token.Expires(), sandbox: true,
-		end: func(why *nsjail.Refusal) { once.Do(func() { end(why) }) }})
-}
-
 // removed is called by the Store for each sandbox that has ended.
 func (e *Engine) removed(box *workspace.Sandbox, by string, err error) {
 	e.leases.live.Delete(box.ID)
+	if e.shelf != nil && by != workspace.Closed {
+		e.shelf.remove(box)
+	}
 	if by == workspace.Expired {
 		v := about(audit.SandboxDelete, Caller{}, box)
 		v.Note = "expired: nothing has used it for " + box.TTL.String()

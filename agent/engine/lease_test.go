@@ -28,6 +28,11 @@ type guarded struct {
 
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
+	return newGuardedWith(t, Options{})
+}
+
+func newGuardedWith(t *testing.T, o Options) *guarded {
+	t.Helper()
 	dir := t.TempDir()
 	g := &guarded{t: t, log: filepath.Join(dir, "audit.jsonl"), state: filepath.Join(dir, "state")}
 	log, err := audit.Open(audit.Options{Path: g.log})
@@ -44,7 +49,8 @@ func newGuarded(t *testing.T) *guarded {
 		t.Fatal(err)
 	}
 	g.key = key
-	g.Engine = newEngine(t, Options{Ledger: g.ledger, TokenKeys: []ed25519.PublicKey{pub}, Audit: log})
+	o.Ledger, o.TokenKeys, o.Audit = g.ledger, []ed25519.PublicKey{pub}, log
+	g.Engine = newEngine(t, o)
 	return g
 }
 

@@ -41,6 +41,13 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 			s.Env = append(s.Env, name+"="+vars[name])
 		}
 	}
+	if no := e.imageOf(c, j, r.Image); no != nil {
+		return nil, no
+	}
+	if len(s.Args) == 0 && r.Language == "" {
+		return nil, bad("cmd", "nothing_to_run", "neither code nor cmd is given, and the image has no command of its own",
+			"send language and code, or cmd as a list of words")
+	}
 	l := &s.Limits
 	l.Wall, l.Memory, l.CPUs = atMost(l.Wall, r.Timeout), atMost(l.Memory, r.Memory), atMost(l.CPUs, r.CPUs)
 	if no := network(s, r.Network); no != nil {
@@ -93,10 +100,10 @@ func (r *Request) check() *nsjail.Refusal {
 	switch {
 	case len(r.Cmd) > 0 && (r.Code != "" || r.Language != ""):
 		return bad("cmd", "code_and_cmd", "both code and cmd are given", "send either language and code, or cmd")
-	case len(r.Cmd) == 0 && r.Language == "" && r.Code == "":
+	case len(r.Cmd) == 0 && r.Language == "" && r.Code == "" && r.Image == "":
 		return bad("cmd", "nothing_to_run", "neither code nor cmd is given",
 			"send language and code, or cmd as a list of words")
-	case len(r.Cmd) == 0 && r.Language == "":
+	case len(r.Cmd) == 0 && r.Language == "" && r.Code != "":
 		return bad("language", "language_missing", "code is given without its language",
 			"send language, one of those that the list of languages names")
 	case len(r.Cmd) > MaxArgs || len(r.Args) > MaxArgs:

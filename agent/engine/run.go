@@ -24,8 +24,9 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	}
 	j, no := e.job(c, r)
 	if no == nil && r.Language != "" {
-		_ = e.langs.Try(ctx, e.runner, r.Language) // a program that could not be tried may still run
-		no = e.langs.Prepare(j, r.Language, r.Code, r.Args)
+		langs := e.langsOf(j)
+		_ = langs.Try(ctx, e.runner, r.Language) // a program that could not be tried may still run
+		no = langs.Prepare(j, r.Language, r.Code, r.Args)
 	}
 	if no != nil {
 		return e.refuse(ctx, j, no)
@@ -39,6 +40,11 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 		defer release()
 		j.Spec.Mounts = append(workspace.Mounts(box.Volume), j.Spec.Mounts...)
 	}
+	shown, unmount, no := e.mount(c, j, box, r.Mounts)
+	if no != nil {
+		return e.refuse(ctx, j, no)
+	}
+	defer unmount()
 	j.Ended = r.Ended
 	if r.StdinReader != nil {
 		j.Stdin = e.bounded(c, r.StdinReader)
@@ -56,9 +62,12 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	if box != nil && len(r.Files) > 0 {
 		ctx = context.WithValue(ctx, putKey{}, func() *nsjail.Refusal { return e.putFiles(c, box, j.ID, r.Files) })
 	}
+	begin := time.Now()
 	res, err := e.chain.Execute(ctx, j)
 	err = errors.Join(err, out.close(res))
 	a := answer(j, r, res, err)
+	e.tell(a, shown)
+	a.Changes = e.keep(c, j, res, begin)
 	out.put(a)
 	a.Hints = hints(j, res, out.last)
 	out.redact(j, a)
@@ -95,6 +104,7 @@ func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error
 			j.Refuse(no)
 		}
 	}
+	defer l.track(j)()
 	p := l.parkedFor(j)
 	if p == nil {
 		return l.runner.Execute(ctx, j)
@@ -142,6 +152,7 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 	}
 	a.Status, a.ExitCode, a.Signal, a.TimedOut = string(res.Status), res.ExitCode, res.Signal, res.TimedOut
 	a.Usage, a.LimitsHit, a.Enforced, a.Warm = &res.Usage, res.LimitsHit, maps.Clone(res.Enforced), res.Warm
+	a.Image = res.Image
 	a.Violations = violations(res)
 	if res.Network != nil {
 		if a.Network, err = json.Marshal(res.Network); err != nil {

@@ -81,19 +81,31 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 	if no := cmp.Or(e.mayDo(c, "create"), e.checkInputs(c, "", r.Files)); no != nil {
 		return nil, no
 	}
-	disk, inodes, ttl := r.Disk, r.Inodes, r.TTL
-	for _, p := range e.policiesOf(c) {
-		disk, inodes, ttl = p.NarrowSandbox(disk, inodes, ttl)
+	if no := e.checkMounts(c, r.Mounts, true); no != nil {
+		return nil, no
 	}
-	box, err := e.boxes.Create(agent, workspace.CreateOptions{Size: int64(disk), Inodes: inodes, TTL: time.Duration(ttl),
-		Chain: c.Grant.IDs(), Account: Caller{agent, c.Grant}.Key()})
+	var o workspace.CreateOptions
+	ask := *r
+	if no := e.fromSnapshot(Caller{agent, c.Grant}, &ask, &o); no != nil {
+		return nil, no
+	}
+	for _, p := range e.policiesOf(c) {
+		ask.Disk, ask.Inodes, ask.TTL = p.NarrowSandbox(ask.Disk, ask.Inodes, ask.TTL)
+	}
+	o.Size, o.Inodes, o.TTL = int64(ask.Disk), ask.Inodes, time.Duration(ask.TTL)
+	o.Chain, o.Account = c.Grant.IDs(), Caller{agent, c.Grant}.Key()
+	o.Extra = slices.Clone(r.Mounts)
+	if c.Grant != nil {
+		o.Until = c.Grant.token.Expires()
+	}
+	box, err := e.boxes.Create(agent, o)
 	switch {
 	case full(err):
 		return nil, machineFull(err)
 	case err != nil:
 		return nil, asRefusal(err, "sandbox", "sandbox_refused")
 	}
-	e.lendSandbox(c, box)
+	e.leaseSandbox(box)
 	if no = e.record(about(audit.SandboxCreate, c, box)); no == nil {
 		no = e.putFiles(c, box, "", r.Files)
 	}
@@ -172,11 +184,12 @@ func (c Caller) agent() string {
 
 func (e *Engine) info(box *workspace.Sandbox) *SandboxInfo {
 	i := &SandboxInfo{ID: box.ID, Agent: box.Agent, Created: box.Created, Expires: box.Expires(), Disk: box.Size,
-		Inodes: box.Inodes, Running: box.Running()}
+		Inodes: box.Inodes, Running: box.Running(), Mounts: mountsOf(box)}
 	if bytes, inodes, err := box.Tree.Usage(); err == nil {
 		i.Used, i.UsedIno = bytes, inodes
 	}
-	if end := e.leases.until(box.ID); !end.IsZero() && end.Before(i.Expires) {
+	e.shelf.describe(box, i)
+	if end := box.Until; !end.IsZero() && end.Before(i.Expires) {
 		i.Expires = end
 	}
 	return i

@@ -66,35 +66,38 @@ func (e *Engine) Prestart(ctx context.Context) error {
 			return fmt.Errorf("warm interpreters of %s: %d is not a number from 1 to %d; write another", name, w.Count, MaxWarm)
 		}
 		w.Language = name
-		r := &Request{Language: name}
-		j, no := e.job(Caller{}, r)
-		if no == nil {
-			no = e.langs.Prepare(j, name, "", nil)
-		}
-		if no == nil {
-			e.decide(Caller{}, j, r)
-			no = j.Verdict.Refusal
-		}
-		if no != nil {
-			return fmt.Errorf("warm interpreters of %s: a request for nothing else is refused: %w; allow it, or do without "+
-				"them", name, no)
-		}
-		e.fill(j, r)
-		p := &parked{Warm: w, used: time.Now()}
-		p.first = p.spec(j, e.handover(p, j))
-		p.now, p.missed = p.first, p.first.Limits
-		if err := e.runner.PrestartRunning(p.first, w.Count); err != nil {
+		if list[name], err = e.park(w); err != nil {
 			return fmt.Errorf("warm interpreters of %s: %w; or do without them", name, err)
 		}
-		list[name] = p
 	}
 	e.warm.Store(&list)
 	return nil
 }
 
+// park starts the interpreters of one language.
+func (e *Engine) park(w Warm) (*parked, error) {
+	r := &Request{Language: w.Language}
+	j, no := e.job(Caller{}, r)
+	if no == nil {
+		no = e.langs.Prepare(j, w.Language, "", nil)
+	}
+	if no == nil {
+		e.decide(Caller{}, j, r)
+		no = j.Verdict.Refusal
+	}
+	if no != nil {
+		return nil, fmt.Errorf("a request for nothing else is refused: %w; allow it", no)
+	}
+	e.fill(j, r)
+	p := &parked{Warm: w, used: time.Now()}
+	p.first = p.spec(j, e.handover(p, j))
+	p.now, p.missed = p.first, p.first.Limits
+	return p, e.runner.PrestartRunning(p.first, w.Count)
+}
+
 // parkedFor returns the interpreters of a Job's language, or nil.
 func (e *Engine) parkedFor(j *nsjail.Job) *parked {
-	if list := e.warm.Load(); list != nil && j.Verdict.Refusal == nil {
+	if list := e.warm.Load(); list != nil && j.Verdict.Refusal == nil && j.Image == nil {
 		return (*list)[j.Language]
 	}
 	return nil

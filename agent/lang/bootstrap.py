@@ -1,6 +1,10 @@
 # The interpreter imports this module, usercustomize, before it opens the program's file: site.py. It ends as if there
 # were no such module, and the interpreter goes on with the file that it has written.
 import os, sys
+if __name__ == "__main__":  # the program's file leads here until the interpreter has imported this
+    sys.exit("it imports no usercustomize: " + ("PYTHONNOUSERSITE is set" if "PYTHONNOUSERSITE" in os.environ else
+             "its virtual environment is without system site-packages" if sys.prefix != sys.base_prefix else
+             "site.ENABLE_USER_SITE is not True"))
 here, names = os.path.dirname(__file__), "IMPORTS".split()
 sys.path.remove(here)
 sys.path_importer_cache.pop(here, None)
@@ -31,8 +35,14 @@ def read(n):
         data += more
     return bytes(data)
 
+os.unlink(sys.argv[0])
 os.write(1, b"\6")
-*args, code = read(int.from_bytes(read(4), "big")).split(b"\0")
+size, stdin = int.from_bytes(read(4), "big"), read(1)
+*args, code = read(size).split(b"\0")
+if stdin == b"-":
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.close(null)
 with open(sys.argv[0], "xb", 0) as f:
     while code:
         code = code[f.write(code):]

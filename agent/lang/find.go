@@ -17,14 +17,21 @@ var shown = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx
 // maxLinks is the number of symbolic links that one lookup follows, as in path_resolution(7).
 const maxLinks = 40
 
-// program is an executable file: the path at which it was found, and the resolved path.
-type program struct{ path, real string }
+// program is an executable file: the path at which it was found, and the resolved path. shown is what the jail must
+// show for it, or nil.
+type program struct {
+	path, real string
+	shown      *nsjail.Mount
+}
 
 // lookup returns all programs for a row, the preferred one first. The others are used if it does not work.
 func (l *Languages) lookup(r *row) (list []program) {
 	seen := map[string]bool{}
 	for _, name := range r.programs {
-		for _, dir := range append(strings.Split(nsjail.DefaultPath, ":"), r.dirs...) {
+		for _, dir := range append(strings.Split(l.path(), ":"), r.dirs...) {
+			if !path.IsAbs(dir) {
+				continue // nsjail skips it, too
+			}
 			p := program{path: path.Join(dir, name)}
 			if l.resolve(&p) && !seen[p.real] {
 				seen[p.real] = true
@@ -33,6 +40,17 @@ func (l *Languages) lookup(r *row) (list []program) {
 		}
 	}
 	return list
+}
+
+// path returns the PATH of the jails.
+func (l *Languages) path() string {
+	dirs := nsjail.DefaultPath
+	for _, e := range l.base.Env {
+		if value, ok := strings.CutPrefix(e, "PATH="); ok {
+			dirs = value
+		}
+	}
+	return dirs
 }
 
 // resolve reports whether a jail could execute a path.

@@ -128,7 +128,7 @@ func TestInAnImage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := &Languages{rootfs: dir, dir: codeDirImage}
+	l := &Languages{base: nsjail.Spec{Rootfs: nsjail.Rootfs{Path: dir}}, dir: codeDirImage}
 	l.look()
 	need2 := &nsjail.Job{Spec: nsjail.Spec{Rootfs: nsjail.Rootfs{Path: dir}}}
 	if no := l.Prepare(need2, "perl", "", nil); no != nil {

@@ -20,7 +20,7 @@ func (l *Languages) FillGoCache(ctx context.Context, exec nsjail.Executor, sourc
 	if no != nil {
 		return no
 	}
-	if l.rootfs != "" {
+	if l.base.Rootfs.Path != "" {
 		return errors.New("a cache for Go needs a mount point in the image, which is read-only; use the default root")
 	}
 	if len(packages) == 0 {

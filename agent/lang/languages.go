@@ -15,11 +15,11 @@ import (
 
 // Languages are the languages that are available in a kind of jail. Its methods may be called concurrently.
 type Languages struct {
-	rootfs string   // Spec.Rootfs.Path; "" is the default jail
-	root   *os.File // of rootfs, during FindIn
-	dir    string   // directory of the code in the jail
-	list   []*language
-	names  map[string]*language // by name and by alias
+	root  *os.File    // of rootfs, during FindFor
+	base  nsjail.Spec // the Rootfs, User and Env of the jails; the zero value is the default jail
+	dir   string      // directory of the code in the jail
+	list  []*language
+	names map[string]*language // by name and by alias
 
 	mu      sync.Mutex // guards the following fields, and those of each language
 	goCache *nsjail.Mount
@@ -65,12 +65,20 @@ func Find() *Languages {
 
 // FindIn detects the languages in a directory tree that is used as the root of jails (Spec.Rootfs.Path).
 func FindIn(rootfs string) (*Languages, error) {
+	return FindFor(&nsjail.Spec{Rootfs: nsjail.Rootfs{Path: rootfs}})
+}
+
+// FindFor detects the languages in jails with the Rootfs, the User and the variables of a Spec. The lookup of a program
+// never leaves the tree.
+func FindFor(s *nsjail.Spec) (*Languages, error) {
+	rootfs := s.Rootfs.Path
 	fd, err := unix.Open(rootfs, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("languages of the image: %w; name a directory tree",
 			&os.PathError{Op: "open", Path: rootfs, Err: err})
 	}
-	l := &Languages{rootfs: rootfs, root: os.NewFile(uintptr(fd), rootfs), dir: codeDirImage}
+	l := &Languages{root: os.NewFile(uintptr(fd), rootfs), dir: codeDirImage,
+		base: nsjail.Spec{Rootfs: s.Rootfs, User: s.User, Env: s.Env}}
 	defer l.root.Close()
 	l.look()
 	l.root = nil

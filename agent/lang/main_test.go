@@ -50,6 +50,7 @@ type outcome struct {
 // story is one run of code.
 type story struct {
 	code, stdin string
+	none        bool // no stdin at all
 	args        []string
 	spec        nsjail.Spec
 }
@@ -57,7 +58,10 @@ type story struct {
 func (s story) run(t *testing.T, l *Languages, language string) outcome {
 	t.Helper()
 	var out, messages bytes.Buffer
-	j := &nsjail.Job{Spec: s.spec, Stdin: strings.NewReader(s.stdin), Stdout: &out, Stderr: &messages}
+	j := &nsjail.Job{Spec: s.spec, Stdout: &out, Stderr: &messages}
+	if !s.none {
+		j.Stdin = strings.NewReader(s.stdin)
+	}
 	j.Spec.Limits.Wall = nsjail.Duration(2 * time.Minute)
 	if no := l.Prepare(j, language, s.code, s.args); no != nil {
 		t.Fatalf("%v", no)

@@ -47,10 +47,10 @@ func (l *Languages) check(j *nsjail.Job, code string, args []string) *nsjail.Ref
 		return &nsjail.Refusal{Message: fmt.Sprintf(message, a...), Code: code, Layer: "request", Rule: rule,
 			NextSteps: []string{step}}
 	}
-	if j.Spec.Rootfs.Path != l.rootfs {
+	if j.Spec.Rootfs.Path != l.base.Rootfs.Path {
 		names := map[bool]string{true: "the default root", false: "another root"}
 		return no("language_rootfs", "language", "Send a command instead of code, or leave the image out.",
-			"the languages were looked for in %s, and the run is to have %s", names[l.rootfs == ""],
+			"the languages were looked for in %s, and the run is to have %s", names[l.base.Rootfs.Path == ""],
 			names[j.Spec.Rootfs.Path == ""])
 	}
 	if len(code) > MaxCode {

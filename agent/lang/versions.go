@@ -60,7 +60,7 @@ func (l *Languages) ask(ctx context.Context, exec nsjail.Executor, g *language) 
 		return nil
 	}
 	for _, p := range programs {
-		version, broken, err := l.probe(ctx, exec, &g.row, p.path)
+		version, broken, err := l.probe(ctx, exec, &g.row, &p)
 		if err != nil {
 			return fmt.Errorf("the version of %s (%s): %w", g.name, p.path, err)
 		}
@@ -77,17 +77,18 @@ func (l *Languages) ask(ctx context.Context, exec nsjail.Executor, g *language) 
 }
 
 // probe runs one program. broken is the reason if it does not work, and "" otherwise.
-func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, program string) (version, broken string,
+func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, p *program) (version, broken string,
 	err error) {
 	var out, messages bytes.Buffer
 	j := &nsjail.Job{ID: "version-" + r.name, Stdout: &out, Stderr: &messages}
-	j.Spec.Rootfs.Path = l.rootfs
+	j.Spec = *l.base.Clone()
 	j.Spec.Limits.Wall, j.Spec.Limits.Output = probeTime, probeOutput
 	if r.probeArgs == nil {
-		l.fill(j, r, program, r.probe, nil)
+		l.fill(j, r, p.path, r.probe, nil)
 	} else {
-		j.Language, j.Spec.Args = r.name, append([]string{program}, r.probeArgs...)
+		j.Language, j.Spec.Args = r.name, append([]string{p.path}, r.probeArgs...)
 	}
+	p.show(j)
 	result, err := exec.Execute(ctx, j)
 	switch {
 	case errors.Is(err, nsjail.ErrNotFound), errors.Is(err, nsjail.ErrNotExecutable):

@@ -37,8 +37,8 @@ var bootstraps = map[string]bootstrap{
 var nodeBootstrap = bootstrap{file: "bootstrap.cjs", text: bootNode, flags: []string{"--require"},
 	module: regexp.MustCompile(`^(node:)?@?[A-Za-z0-9_][A-Za-z0-9_./-]*$`)}
 
-// CanPark returns the canonical name of a language that Handover knows, or an error that says why it cannot be parked
-// with these modules.
+// CanPark returns the canonical name of a language that Handover knows, or an error with the reason why it cannot be
+// parked with these modules.
 func (l *Languages) CanPark(language string, modules []string) (string, error) {
 	g, _, no := l.find(language)
 	if no != nil {
@@ -88,11 +88,19 @@ func (l *Languages) Handover(j *nsjail.Job, modules []string) *nsjail.Handover {
 	h.Mounts = append(h.Mounts, nsjail.Mount{Type: nsjail.MountTmpfs, Target: l.dir, Size: 2 * MaxCode, Mode: "755"},
 		nsjail.Mount{Type: nsjail.MountData, Target: boot,
 			Content: strings.Replace(b.text, "IMPORTS", strings.Join(modules, " "), 1)})
+	if len(b.flags) == 0 { // an interpreter that does not look for the module finds it here, and it says why
+		h.Mounts = append(h.Mounts, nsjail.Mount{Type: nsjail.MountSymlink, Source: boot, Target: file})
+	}
 	size := len(j.Code)
 	for _, a := range j.Spec.Args[at+1:] {
 		size += len(a) + 1
 	}
-	h.Data = binary.BigEndian.AppendUint32(make([]byte, 0, size+4), uint32(size))
+	h.Data = binary.BigEndian.AppendUint32(make([]byte, 0, size+5), uint32(size))
+	stdin := byte('+')
+	if j.Stdin == nil {
+		stdin = '-' // it is /dev/null, as without a Handover
+	}
+	h.Data = append(h.Data, stdin)
 	for _, a := range j.Spec.Args[at+1:] {
 		h.Data = append(append(h.Data, a...), 0)
 	}

@@ -3,7 +3,10 @@ package lang
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -45,8 +48,12 @@ func park(t *testing.T, l *Languages, language string, modules ...string) (takes
 			time.Sleep(time.Millisecond)
 		}
 		var out, messages bytes.Buffer
-		j, h := prepare(s)
-		j.Handover, j.Stdin, j.Stdout, j.Stderr = h, strings.NewReader(s.stdin), &out, &messages
+		j, _ := prepare(s)
+		j.Stdout, j.Stderr = &out, &messages
+		if !s.none {
+			j.Stdin = strings.NewReader(s.stdin)
+		}
+		j.Handover = l.Handover(j, modules)
 		result, err := r.Execute(context.Background(), j)
 		if err != nil {
 			t.Fatal(err)
@@ -100,13 +107,15 @@ var pythonStories = map[string]story{
 	"input":       {code: "print(input('? '), input())", stdin: "a\nb"},
 	"end of file": {code: "print(input())"},
 	"raw stdin":   {code: "import os\nprint(os.read(0, 100), os.read(0, 100))", stdin: "raw"},
-	"streams":     {code: "import sys, os\nfor f in sys.stdin, sys.stdout, sys.stderr: print(f.fileno(), f.isatty(), f.encoding, f.errors, f.line_buffering, f.write_through)\nprint(os.listdir('/proc/self/fd'))"},
-	"unbuffered":  {code: "import os\nprint('a', end='')\nos.write(1, b'b')\nprint('c', end='')\nos._exit(0)"},
-	"children":    {code: "import multiprocessing as m\ndef f(x): return x * x\nif __name__ == '__main__':\n  m.set_start_method('spawn')\n  with m.Pool(1) as p: print(p.map(f, [1, 2, 3]))"},
-	"inspect":     {code: "import inspect\ndef f():\n  'doc'\n  return 1\nprint(inspect.getsource(f), inspect.stack()[-1].filename)"},
-	"its module":  {code: "import usercustomize"},
-	"large":       {code: "x = '''" + strings.Repeat("0123456789abcdef", 60_000) + "'''\nprint(len(x))"},
-	"state":       {code: "import os\nprint(os.umask(0), os.getpid(), os.getppid(), os.nice(0), sorted(os.listdir('/tmp')), os.getcwd())"},
+	"no stdin": {none: true, code: "import os, sys, fcntl\ns = os.fstat(0)\nprint(s.st_mode, s.st_rdev, oct(fcntl.fcntl(0, fcntl.F_GETFL)), fcntl.fcntl(0, fcntl.F_GETFD), " +
+		"sys.stdin.read(), os.listdir('/proc/self/fd'), os.path.exists('/dev/stdin'))\nos.execlp('sh', 'sh', '-c', 'readlink /proc/self/fd/0')"},
+	"streams":    {code: "import sys, os\nfor f in sys.stdin, sys.stdout, sys.stderr: print(f.fileno(), f.isatty(), f.encoding, f.errors, f.line_buffering, f.write_through)\nprint(os.listdir('/proc/self/fd'))"},
+	"unbuffered": {code: "import os\nprint('a', end='')\nos.write(1, b'b')\nprint('c', end='')\nos._exit(0)"},
+	"children":   {code: "import multiprocessing as m\ndef f(x): return x * x\nif __name__ == '__main__':\n  m.set_start_method('spawn')\n  with m.Pool(1) as p: print(p.map(f, [1, 2, 3]))"},
+	"inspect":    {code: "import inspect\ndef f():\n  'doc'\n  return 1\nprint(inspect.getsource(f), inspect.stack()[-1].filename)"},
+	"its module": {code: "import usercustomize"},
+	"large":      {code: "x = '''" + strings.Repeat("0123456789abcdef", 60_000) + "'''\nprint(len(x))"},
+	"state":      {code: "import os\nprint(os.umask(0), os.getpid(), os.getppid(), os.nice(0), sorted(os.listdir('/tmp')), os.getcwd())"},
 }
 
 // A parked interpreter runs a program as a new one does.
@@ -132,6 +141,7 @@ var nodeStories = map[string]story{
 	"exit now":  {code: "setTimeout(() => {}, 100000); process.exit(3)"},
 	"stdin":     {code: "process.stdin.setEncoding('utf8'); let s = ''; process.stdin.on('data', (d) => s += d).on('end', () => console.log(s))", stdin: "one é\ntwo"},
 	"no stdin":  {code: "console.log(require('fs').readFileSync(0, 'utf8').length)"},
+	"null":      {none: true, code: "const f = require('fs'), s = f.fstatSync(0); console.log(s.mode, s.rdev, f.readdirSync('/proc/self/fd').length, process.stdin.constructor.name, require('child_process').execSync('readlink /proc/self/fd/0', {stdio: ['inherit', 'pipe', 'inherit']}).toString())"},
 	"promise":   {code: "Promise.reject(new TypeError('no'))"},
 	"worker":    {code: "const { Worker, isMainThread } = require('worker_threads');\nif (isMainThread) new Worker(__filename); else console.log('worker', process.execArgv, process.argv.length)"},
 	"child":     {code: "if (process.argv[2]) console.log('child', process.argv[2], process.execArgv); else require('child_process').fork(__filename, ['x'])"},
@@ -256,5 +266,32 @@ func TestParkWithoutModule(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// An interpreter that does not import usercustomize tells why, not that the program's file is missing.
+func TestParkWithoutUserSite(t *testing.T) {
+	l := Find()
+	need(t, l, "python")
+	j := &nsjail.Job{Spec: nsjail.Spec{Env: []string{"PYTHONNOUSERSITE=1"}}}
+	if no := l.Prepare(j, "python", "", nil); no != nil {
+		t.Fatal(no)
+	}
+	h, s := l.Handover(j, nil), j.Spec
+	s.Args, s.Env, s.Mounts = h.Args, h.Env, h.Mounts
+	const want = "it imports no usercustomize: "
+	err := runner(t).PrestartRunning(s, 1)
+	if err == nil || !strings.Contains(err.Error(), want+"PYTHONNOUSERSITE is set") {
+		t.Error(err)
+	}
+	venv := t.TempDir()
+	python := venv + "/bin/python3"
+	if err := errors.Join(os.Mkdir(venv+"/bin", 0o755), os.Symlink("/usr/bin/python3", python),
+		os.WriteFile(venv+"/pyvenv.cfg", []byte("home = /usr/bin\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(python, "-c", bootPython).CombinedOutput(); err == nil ||
+		string(out) != want+"its virtual environment is without system site-packages\n" {
+		t.Errorf("%s, %v", out, err)
 	}
 }

@@ -70,10 +70,10 @@ func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
 			"Tell the operator to correct the policy; brig policy lint names every problem.")
 	}
 	s := &j.Spec
-	if r := cmp.Or(p.program(j, v), p.root(s, v), p.mounts(s, v)); r != nil {
+	if r := cmp.Or(p.program(j, v), p.root(j, v), p.mounts(s, v)); r != nil {
 		return r // before network, which compares each rule with each
 	}
-	return cmp.Or(p.network(s), p.environment(j), p.seccomp(s), p.extras(s), p.rlimits(s), p.tooMuch(s))
+	return cmp.Or(p.network(s), p.environment(j), p.seccomp(s), p.extras(j), p.rlimits(s), p.tooMuch(s))
 }
 
 // Lower narrows a Spec as Decide narrows one that is allowed, without checking whether it is, and returns sentences
@@ -147,8 +147,11 @@ type extra struct {
 }
 
 // extras refuses a Spec that uses a feature which the policy does not list.
-func (p *Policy) extras(s *nsjail.Spec) *nsjail.Refusal {
-	plain := []string{"", "1000", "1000:1000"} // the default user, in either spelling
+func (p *Policy) extras(j *nsjail.Job) *nsjail.Refusal {
+	s, plain := &j.Spec, []string{"", "1000", "1000:1000"} // the default user, in either spelling
+	if j.Image != nil {
+		plain = append(plain, j.Image.User)
+	}
 	for _, e := range slices.Concat([]extra{
 		{s.TTY, "tty", "tty"},
 		{s.NoInit, "no_init", "no_init"},
@@ -157,12 +160,25 @@ func (p *Policy) extras(s *nsjail.Spec) *nsjail.Refusal {
 	}, limitExtras(&s.Limits), []extra{
 		{s.CgroupParent != "", "cgroup_parent", "cgroup_parent"},
 		{slices.ContainsFunc(s.Mounts, func(m nsjail.Mount) bool { return m.Live }), "live", "mounts.live"},
+		{onDisk(s, false), "cow_disk", "mounts.store"},
+		{onDisk(s, true), "cow_disk", "rootfs.store"},
 	}) {
 		if e.asked && !p.has(e.feature) {
 			return p.noFeature(e.feature, e.field)
 		}
 	}
 	return nil
+}
+
+// onDisk reports whether the changes of the root, or of another mount, may be kept on disk. For a share the operator
+// has decided that.
+func onDisk(s *nsjail.Spec, root bool) bool {
+	for i, m := range s.COWs() {
+		if i < 0 == root && m.MayUseDisk() && m.Held == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // limitExtras returns the limits that require a feature, grouped by feature.

@@ -14,6 +14,9 @@ import (
 func (p *Policy) environment(j *nsjail.Job) *nsjail.Refusal {
 	s := &j.Spec
 	for _, e := range s.Env {
+		if j.Image != nil && slices.Contains(j.Image.Env, e) {
+			continue
+		}
 		name, _, _ := strings.Cut(e, "=")
 		if open(p, p.Environment.Set) || variableAllowed(p.Environment.Set, name) || j.Language != "" && languageSets(s, e) {
 			continue

@@ -175,6 +175,8 @@ func minus(list, less []string) (left []string) {
 var titles = map[string]string{
 	"commands": "Commands that a request may name", "languages": "Languages that it may send code in",
 	"paths.read": "Paths of the host that may be shown", "paths.write": "Paths of the host that may be written to",
+	"images":        "Images of the operator's that may be the root",
+	"shares":        "Shares of the operator's that may be mounted",
 	"paths.targets": "Places for mounts beside the work areas",
 	"paths.roots":   "Roots", "network.modes": "Network modes", "network.egress": "What may be reached",
 	"network.egress.deny": "What is never reached", "network.publish": "Ports of 127.0.0.1 that may be published",
@@ -192,13 +194,13 @@ func Explain(p *Policy) (said []string) {
 		said = append(said, sentence(p.Description))
 	}
 	if p.Open {
-		say("What it does not mention it leaves alone: it is to stand beside other policies.")
+		say("It restricts only what it mentions, and is meant to be combined with other policies.")
 	}
 	lists, bounds := p.facts()
 	for _, f := range lists {
 		more := ""
 		if f.path == "languages" {
-			more = " What code, or a command, executes later is not looked at; the jail holds it."
+			more = " What the code or a command executes later is restricted by the jail only."
 		}
 		say("%s: %s.%s", titles[f.path], orNone(f.items), more)
 	}

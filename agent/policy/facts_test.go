@@ -97,7 +97,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%s", all)
 	}
 	open := Explain(parsed(t, `{"open": true}`))
-	if !strings.HasPrefix(open[0], "What it does not mention it leaves alone") {
+	if !strings.HasPrefix(open[0], "It restricts only what it mentions") {
 		t.Errorf("%q", open[0])
 	}
 	text, err := ExplainJSON(p)

@@ -134,17 +134,21 @@ func fitMemory(l *nsjail.Limits) {
 	}
 }
 
-// eachTmpfs calls visit for each tmpfs mount, with a pointer to the bound that a ceiling lowers, and the bound or its
-// default.
+// eachTmpfs calls visit for each tmpfs and cow mount, with a pointer to the bound that a ceiling lowers, and the bound
+// or its default.
 func eachTmpfs(s *nsjail.Spec, ceiling string, visit func(field any, v int64)) {
 	for i := range s.Mounts {
 		m := &s.Mounts[i]
+		size, inodes := nsjail.DefaultTmpfsSize, int64(nsjail.DefaultTmpfsInodes)
+		if m.Type == nsjail.MountCOW {
+			size, inodes = nsjail.DefaultCOWSize, nsjail.DefaultCOWInodes
+		}
 		switch {
-		case m.Type != nsjail.MountTmpfs:
+		case m.Type != nsjail.MountTmpfs && m.Type != nsjail.MountCOW:
 		case ceiling == "tmpfs":
-			visit(&m.Size, int64(cmp.Or(m.Size, nsjail.DefaultTmpfsSize)))
+			visit(&m.Size, int64(cmp.Or(m.Size, size)))
 		default:
-			visit(&m.Inodes, cmp.Or(m.Inodes, nsjail.DefaultTmpfsInodes))
+			visit(&m.Inodes, cmp.Or(m.Inodes, inodes))
 		}
 	}
 }

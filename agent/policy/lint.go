@@ -30,9 +30,9 @@ func Lint(p *Policy) []Finding {
 		l.add("error", at, what)
 	}
 	for i, name := range p.Seccomp {
-		if !strings.Contains(name, "/") && name != "unconfined" && !slices.Contains(Presets(), name) {
+		if known := nsjail.SeccompNames(); !strings.Contains(name, "/") && !slices.Contains(known, name) {
 			l.add("error", strictjson.Index("seccomp", i),
-				words.QuoteASCII(name)+" is not a filter; write one of "+strings.Join(Presets(), ", "))
+				words.QuoteASCII(name)+" is not a filter; "+words.DidYouMean(name, known))
 		}
 	}
 	l.commands()
@@ -42,9 +42,6 @@ func Lint(p *Policy) []Finding {
 	l.rest()
 	return l.found
 }
-
-// Presets returns the names of nsjail's system-call filters. A test compares them with package seccomp.
-func Presets() []string { return []string{"default", "strict", "compute", "build", "debug"} }
 
 type linter struct {
 	p     *Policy
@@ -100,10 +97,10 @@ func launcher(name string) string {
 func (l *linter) commands() {
 	p := l.p
 	if p.Open {
-		l.warn("open", "what it does not mention it allows: alone it is no policy for anybody")
+		l.warn("open", "an open policy allows whatever it does not mention: use it only beside other policies")
 	}
 	if p.Open && (p.Commands == nil) != (p.Languages == nil) {
-		l.warn("open", "of commands and languages it mentions one: the other may still run anything")
+		l.warn("open", "only one of commands and languages is restricted: the other may still run anything")
 	}
 	if len(p.Commands)+len(p.Languages) == 0 && !p.Open {
 		l.warn("commands", "neither a command nor a language is allowed: nothing can be run")
@@ -114,25 +111,25 @@ func (l *linter) commands() {
 	for i, k := range p.Commands {
 		at := strictjson.Index("commands", i)
 		if first, have := plain[k.Command]; have && len(k.Deny)+len(k.DenyFlags) == 0 {
-			l.warn(at, "nothing depends on it: commands[%d] allows %s with any arguments", first, k.Command)
+			l.warn(at, "it has no effect: commands[%d] allows %s with any arguments", first, k.Command)
 		}
 		if k.plain() {
 			plain[k.Command] = i
 		}
 		for j, a := range k.Allow {
 			if slices.ContainsFunc(k.Deny, func(d []string) bool { return slices.Equal(a, d) || len(d) == 1 && d[0] == Rest }) {
-				l.warn(strictjson.Index(at+".allow", j), "nothing reaches it: deny has the same")
+				l.warn(strictjson.Index(at+".allow", j), "it has no effect: deny has the same")
 			}
 		}
 		if len(k.Deny) > 0 && k.Allow == nil && k.Flags == nil {
-			l.warn(at+".deny", "whatever it does not think of is allowed; allow and flags name what is needed instead")
+			l.warn(at+".deny", "whatever it does not list is allowed; a list of what is needed (allow, flags) is safer")
 		}
 		l.command(at, k, v)
 	}
 	l.each("languages", p.Languages, "%s is not the name of a language that brig runs; an alias does not count",
 		func(name string) bool { return name != Any && !slices.Contains(strings.Fields(languages), name) })
 	if len(p.Languages) > 0 && l.limited() {
-		l.warn("languages", "code may execute whatever the jail shows: commands holds for what a request names")
+		l.warn("languages", "code can execute every program in the jail: commands restricts only what a request names")
 	}
 }
 
@@ -155,7 +152,7 @@ func (l *linter) command(at string, k Command, v *view) {
 		return
 	}
 	if k.Allow == nil && k.Flags == nil {
-		l.warn(at, "%s is %s: with any arguments it executes anything that the jail shows", k.Command, what)
+		l.warn(at, "%s is %s: with any arguments it can execute every program in the jail", k.Command, what)
 	}
 }
 
@@ -201,7 +198,7 @@ func (l *linter) network() {
 	n := &l.p.Network
 	modes := func(m nsjail.Net) bool { return slices.Contains(n.Modes, m) }
 	if modes(nsjail.NetHost) {
-		l.warn("network.modes", "host is the caller's own network: nothing is held back")
+		l.warn("network.modes", "host is the caller's own network: nothing is restricted")
 	}
 	var allowed []egress.Row
 	if n.Egress != nil && len(n.Egress.Check()) == 0 {
@@ -209,7 +206,7 @@ func (l *linter) network() {
 	}
 	switch {
 	case len(allowed) > 0 && !modes(nsjail.NetEgress):
-		l.warn("network.egress", "nothing reaches it: the mode egress is not allowed")
+		l.warn("network.egress", "it has no effect: the mode egress is not allowed")
 	case modes(nsjail.NetEgress) && len(allowed) == 0:
 		l.warn("network.egress", "the mode egress is allowed, and nothing may be reached")
 	}
@@ -217,7 +214,7 @@ func (l *linter) network() {
 		p, address := r.Prefix()
 		switch {
 		case r.Target == "*":
-			l.warn("network.egress", "%s: every public name is allowed; whoever owns one receives what the run knows",
+			l.warn("network.egress", "%s: every public name is allowed, so that a run can send its data anywhere",
 				rowText(r))
 		case address && p.Bits() < 16 && p.Addr().Is4(), address && p.Bits() < 32 && p.Addr().Is6():
 			l.warn("network.egress", "%s: it is a wide range of addresses", rowText(r))
@@ -225,11 +222,11 @@ func (l *linter) network() {
 			l.warn("network.egress", "%s: it is %s, not the public internet", rowText(r), egress.Blocked(p.Addr()))
 		}
 		if r.Mode == egress.ModeTCP && !address {
-			l.warn("network.egress", "%s: in mode tcp a name cannot be told from others at the same server", rowText(r))
+			l.warn("network.egress", "%s: in mode tcp, other sites on the same server can be reached as well", rowText(r))
 		}
 	}
 	if len(n.Publish) > 0 && !modes(nsjail.NetLoopback) && !modes(nsjail.NetEgress) {
-		l.warn("network.publish", "nothing reaches it: only loopback and egress can publish")
+		l.warn("network.publish", "it has no effect: only loopback and egress can publish")
 	}
 }
 
@@ -253,19 +250,19 @@ func (l *linter) paths() {
 			switch {
 			case dir == "":
 			case slices.Contains(wide, dir), list.name == "paths.write" && slices.ContainsFunc(systemPaths, below):
-				l.warn(at, "%s is wide: it has what others rely on or keep to themselves", words.QuoteASCII(dir))
+				l.warn(at, "%s has files that other programs rely on, or private ones", words.QuoteASCII(dir))
 			case err != nil:
 				l.warn(at, "%s is not on this machine", words.QuoteASCII(dir))
 			case where != dir:
-				l.warn(at, "%s is a link to %s, which is what counts", words.QuoteASCII(dir), words.QuoteASCII(where))
+				l.warn(at, "%s is a link to %s, which is the path that is compared", words.QuoteASCII(dir), words.QuoteASCII(where))
 			}
 		}
 	}
 	for i, dir := range p.Targets {
 		if slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64"},
 			func(s string) bool { return under(dir, s) || under(s, dir) }) {
-			l.warn(strictjson.Index("paths.targets", i), "a mount at %s can take the place of programs and libraries: "+
-				"commands does not hold then", words.QuoteASCII(dir))
+			l.warn(strictjson.Index("paths.targets", i), "a mount at %s can replace programs and libraries: "+
+				"commands is no restriction then", words.QuoteASCII(dir))
 		}
 	}
 }
@@ -273,11 +270,11 @@ func (l *linter) paths() {
 func (l *linter) rest() {
 	p := l.p
 	limited := l.limited()
-	l.each("environment.set", p.Environment.Set, "%s steers what programs load or run: commands does not hold then",
+	l.each("environment.set", p.Environment.Set, "%s changes what programs load or run: commands is no restriction then",
 		func(name string) bool { return !isGlob(name) && steers(name) && limited })
-	l.each("environment.pass", p.Environment.Pass, "%s is a secret by its name; every run can read it, and print it",
+	l.each("environment.pass", p.Environment.Pass, "%s is a secret by its name, which every run can read and print",
 		func(name string) bool { return !isGlob(name) && nsjail.Sensitive(name) })
-	l.each("seccomp", p.Seccomp, "%s lets through system calls that a payload does not need",
+	l.each("seccomp", p.Seccomp, "%s permits system calls that a payload does not need",
 		func(name string) bool { return name == "unconfined" || name == "debug" })
 	for i, name := range p.Features {
 		switch name {

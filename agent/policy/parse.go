@@ -193,9 +193,6 @@ func (p *Policy) defaults() {
 	}
 }
 
-// namePattern is the form of a profile's name, for the JSON Schema. validName checks the same.
-const namePattern = `^[a-z0-9][a-z0-9._-]{0,63}$`
-
 func validName(name string) bool {
 	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == "" &&
 		!strings.ContainsAny(name[:1], "._-")

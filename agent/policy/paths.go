@@ -11,8 +11,26 @@ import (
 	"brig/nsjail"
 )
 
-// root checks the jail's root.
-func (p *Policy) root(s *nsjail.Spec, v *view) *nsjail.Refusal {
+// AllowsImage reports whether an image of the operator's may be the root.
+func (p *Policy) AllowsImage(name string) bool {
+	return open(p, p.Images) || slices.Contains(p.Images, name) || slices.Contains(p.Images, Any)
+}
+
+// validImage reports whether s can be an entry of Policy.Images.
+func validImage(s string) bool {
+	return s != "" && len(s) <= 255 && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// root checks the jail's root. The roots of the policy say nothing about an image: the operator has named it.
+func (p *Policy) root(j *nsjail.Job, v *view) *nsjail.Refusal {
+	s := &j.Spec
+	if j.Image != nil {
+		if p.AllowsImage(j.Image.Name) {
+			return nil
+		}
+		return p.refusal("images", "image_not_allowed", "the image "+words.QuoteASCII(j.Image.Name)+" is not allowed",
+			"Leave image out, or use one of the allowed images: "+orNone(p.Images)+".")
+	}
 	if open(p, p.Paths.Roots) {
 		return nil
 	}
@@ -68,6 +86,9 @@ func (p *Policy) targetAllowed(target string) bool {
 
 func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 	m := v.spec.Mounts[i]
+	if m.Held != nil {
+		return p.share(field, &m)
+	}
 	if open(p, p.Paths.Read) && open(p, p.Paths.Write) {
 		return nil
 	}
@@ -80,7 +101,7 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 				"Write to /work or /output.")
 		}
 		return nil
-	case nsjail.MountBind, nsjail.MountFile:
+	case nsjail.MountBind, nsjail.MountFile, nsjail.MountCOW: // a cow reads its source
 	default:
 		return p.refusal("paths", "path_not_allowed", field+": no policy knows mounts of type "+
 			words.QuoteASCII(string(m.Type)), "Leave it out.")
@@ -114,7 +135,7 @@ func (p *Policy) pin(s *nsjail.Spec, v *view) {
 	}
 	mounts := slices.Clone(s.Mounts) // the list may be the caller's
 	for i, m := range mounts {
-		if m.Type == nsjail.MountBind || m.Type == nsjail.MountFile {
+		if m.Held == nil && (m.Type == nsjail.MountBind || m.Type == nsjail.MountFile) {
 			if where, err := v.host(i); err == nil {
 				mounts[i].Source = where
 			}

@@ -27,6 +27,11 @@ type Policy struct {
 	Languages []string `json:"languages,omitzero"`
 	// Paths are the files of the host that may be mounted, and the allowed mount targets.
 	Paths Paths `json:"paths,omitzero"`
+	// Shares are the operator's directories that a run may mount, as NAME or NAME:MODE: at most that mode, ro, cow or
+	// rw. The name "*" is any. To apply the changes of a cow takes rw.
+	Shares []string `json:"shares,omitzero"`
+	// Images are the operator's images that may be the root, by their names in brigd --image; "*" is any.
+	Images []string `json:"images,omitzero"`
 	// Network limits the network access.
 	Network Network `json:"network,omitzero"`
 	// Environment names the variables that may be set.
@@ -126,7 +131,8 @@ var features = map[string]string{
 	"no_init":       "to be process 1 of its pid namespace",
 	"user":          "an identity other than 1000:1000",
 	"live":          "to see changes of the host's files at once",
-	"writable_root": "to write to a copy of its root in memory",
+	"cow_disk":      "to keep the changes of a cow mount, or of its root, on disk",
+	"writable_root": "to write to a copy of its root",
 	"priority":      "a share, a reserve or a burst of processor, memory or device traffic before others",
 	"cpuset":        "a choice of processors and memory nodes",
 	"io":            "limits on block devices, which name files of the host",

@@ -101,7 +101,7 @@ func TestParseErrorsNameThePlace(t *testing.T) {
 		`[]`:                                   "the policy: it is a list; write an object",
 		`null`:                                 "the policy: it is null; write an object",
 		`{} x`:                                 "line 1 column 4: there is data after",
-		`{"comands":[]}`:                       `the policy: "comands" is not a key here; write one of $schema, name,`,
+		`{"comands":[]}`:                       `the policy: "comands" is not a key here; did you mean commands?`,
 		`{"name":"a","name":"b"}`:              "name: the key is there twice; remove one",
 		`{"limits":{"wall":"1s","wall":"2s"}}`: "limits.wall: the key is there twice",
 		`{"commands":null}`:                    "commands: it is null; write a list",

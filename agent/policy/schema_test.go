@@ -34,6 +34,7 @@ func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 		items(part(s, key))["enum"] = names
 	}
 	items(part(s, "network", "modes"))["enum"] = []string{"none", "loopback", "egress", "host"}
+	items(part(s, "shares"))["pattern"] = `^(\*|[a-z0-9][a-z0-9_-]{0,31})(:(` + strings.Join(ShareModes, "|") + `))?$`
 	items(part(s, "sandbox", "operations"))["enum"] = operations
 	want, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -261,3 +262,6 @@ func fitsSchema(s map[string]any, v any) string {
 	}
 	return ""
 }
+
+// namePattern is the form of a profile's name, for the JSON Schema. validName checks the same.
+const namePattern = `^[a-z0-9][a-z0-9._-]{0,63}$`

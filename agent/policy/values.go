@@ -108,17 +108,11 @@ func readCommand(r *strictjson.Reader, path string, to *Command) error {
 	return err
 }
 
-// render formats a parse error: it quotes the rejected text in ASCII and names the path within the egress rules.
+// render names the path of a problem within the egress rules.
 func render(e *strictjson.Error) error {
 	var problem *egress.Problem
-	switch got, isText := e.Got.(string); {
-	case errors.As(e.Err, &problem):
+	if errors.As(e.Err, &problem) {
 		return fmt.Errorf("%s: %s; %s", strings.TrimSuffix(e.Path+"."+problem.Path, "."), problem.Reason, problem.Fix)
-	case e.Code == strictjson.Unknown:
-		return fmt.Errorf("%s: %s is not a key here; write one of %s", e.At(), words.QuoteASCII(e.Key),
-			strings.Join(e.Names, ", "))
-	case e.Code == strictjson.WrongType && isText:
-		return fmt.Errorf("%s: it is %s; write %s", e.At(), words.QuoteASCII(got), e.Want)
 	}
 	return e
 }

@@ -60,7 +60,7 @@ type file struct {
 	bind     int    // index of the mount that contains it; -1 for the root
 }
 
-// directory is a directory of the jail of which nothing else is known.
+// directory returns a directory of the jail of which nothing else is known.
 func directory(p string) *file { return &file{path: p, mode: unix.S_IFDIR, bind: -1} }
 
 func newView(s *nsjail.Spec) *view {
@@ -97,7 +97,7 @@ func (v *view) canonical(target string) (string, error) {
 func (v *view) linked(p string) bool {
 	for i, t := range v.targets {
 		m := v.spec.Mounts[i]
-		if p != t && under(p, t) && (m.Type == nsjail.MountSymlink || m.Writable ||
+		if p != t && under(p, t) && (m.Type == nsjail.MountSymlink || m.Writes() ||
 			m.Type == nsjail.MountVolume && !inputOf(m.Source)) {
 			return true
 		}
@@ -245,12 +245,16 @@ var shown = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx
 func (v *view) tree(i int) *tree {
 	t, ok := v.sources[i]
 	if !ok {
-		source := v.spec.Rootfs.Path
+		source, held := v.spec.Rootfs.Path, (*nsjail.Held)(nil)
 		if i >= 0 {
-			source = v.spec.Mounts[i].Source
+			source, held = v.spec.Mounts[i].Source, v.spec.Mounts[i].Held
 		}
 		t = &tree{path: "/", fd: -1}
-		if source != "" {
+		switch {
+		case held != nil:
+			t.path = source
+			t.fd, t.err = unix.FcntlInt(held.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		case source != "":
 			t.path, t.err = hostPath(source)
 		}
 		v.sources[i] = t

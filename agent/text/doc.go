@@ -3,7 +3,7 @@
 //
 // # The pipeline
 //
-//	payload ─► Filter ─────────────────────────────────────────► Capture, or a stream of events
+//	payload -> Filter -----------------------------------------> Capture, or a stream of events
 //	           1 terminal sequences out (Options.StripANSI)       head and tail, the rest counted
 //	           2 secrets masked (Options.Set)
 //	           3 UTF-8, each invalid byte U+FFFD

@@ -60,7 +60,7 @@ func Revoke(path, id, reason string, expires time.Time) error {
 	return nil
 }
 
-// Revoked is the method Revoked for a ledger that another process has open.
+// Revoked calls the method Revoked for a ledger that another process has open.
 func Revoked(path string, ids ...string) error {
 	revoked, err := openBeside(path)
 	if err != nil {

@@ -34,7 +34,7 @@ func must(t testing.TB) func(*Token, error) *Token {
 	}
 }
 
-// wants reports whether an error is a Refusal of this layer with the code, and does not hold the token.
+// wants fails the test unless an error is a Refusal of this layer with the code, and holds none of the tokens.
 func wants(t testing.TB, what string, err error, code string, secrets ...*Token) {
 	t.Helper()
 	var r *nsjail.Refusal

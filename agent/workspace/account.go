@@ -11,20 +11,24 @@ func (a *account) add(b *Sandbox) { a.count, a.bytes = a.count+1, a.bytes+b.char
 // charge returns how much memory a sandbox may use: its size, and about 1 KiB of kernel memory for each inode.
 func (b *Sandbox) charge() int64 { return b.Size + b.Inodes<<10 }
 
-// errEnding is the Refusal of a sandbox after Close.
+// errEnding returns the Refusal of a sandbox after Close.
 func errEnding() error { return refuse(CodeBusy, "No sandbox is made any more: the program is ending") }
+
+// sums returns what an account has, and what there is. The caller holds s.mu.
+func (s *Store) sums(of string) (own, all account) {
+	for other := range s.all {
+		if all.add(other); other.Account == of {
+			own.add(other)
+		}
+	}
+	return own, all
+}
 
 // reserve counts a sandbox before it is created, and an operation in progress.
 func (s *Store) reserve(b *Sandbox) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var own, all account
-	for other := range s.all {
-		if all.add(other); other.Account == b.Account {
-			own.add(other)
-		}
-	}
-	size := b.charge()
+	own, all := s.sums(b.Account)
 	switch {
 	case s.closed:
 		return errEnding()
@@ -32,6 +36,18 @@ func (s *Store) reserve(b *Sandbox) error {
 		return refuse(CodeTooMany, "The agent has %d sandboxes, as many as it may have", own.count)
 	case all.count >= s.o.Max:
 		return refuse(CodeTooMany, "There are %d sandboxes, as many as there may be", all.count)
+	}
+	if err := s.fits(b.charge(), own, all); err != nil {
+		return err
+	}
+	s.all[b] = true
+	s.pending.Add(1)
+	return nil
+}
+
+// fits returns an error unless there is room for more bytes.
+func (s *Store) fits(size int64, own, all account) error {
+	switch {
 	case size > s.o.MaxBytesPerAgent-own.bytes:
 		return refuse(CodeTooBig, "%d bytes are more than the %d that are left for the agent's sandboxes", size,
 			s.o.MaxBytesPerAgent-own.bytes)
@@ -39,8 +55,6 @@ func (s *Store) reserve(b *Sandbox) error {
 		return refuse(CodeTooBig, "%d bytes are more than the %d that are left for all sandboxes", size,
 			s.o.MaxBytes-all.bytes)
 	}
-	s.all[b] = true
-	s.pending.Add(1)
 	return nil
 }
 

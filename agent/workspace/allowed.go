@@ -5,20 +5,21 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/sys"
+
 	"golang.org/x/sys/unix"
 )
 
 // maxLinks is the number of symbolic links that one lookup follows: path_resolution(7).
 const maxLinks = 40
 
-// Allowed reports whether a payload could read or write the file at path. It resolves the path as the kernel would in
-// the jail: it follows symbolic links and "..", checks the mode of each directory, and treats /input as read-only. A
-// missing file can be written if it can be created. Everything except /input, /work and /output is outside and not
-// allowed, also as the target of a symbolic link. The answer may be outdated at once; it is no replacement for the
-// jail.
+// Allowed reports whether a payload could read or write the file at path, which is resolved as in the jail, through
+// symbolic links and "..". /input is read-only. A missing file can be written if it can be created. Everything except
+// /input, /work and /output is outside and not allowed, also as the target of a symbolic link. The answer may be
+// outdated at once; it is no replacement for the jail.
 //
-// The kernel opens each component separately. If root opened the whole path, it would be resolved with root's
-// permissions instead of the payload's.
+// The kernel resolves the path with the permissions of the payload's user and with the Volume as root directory:
+// openat2(2) with RESOLVE_IN_ROOT. The host never does so with its own.
 func (t *Tree) Allowed(path string, write bool) (bool, error) {
 	if path == "" || len(path) >= pathMax || strings.IndexByte(path, 0) >= 0 {
 		return false, nil // ENOENT, ENAMETOOLONG, or not a valid path
@@ -29,23 +30,26 @@ func (t *Tree) Allowed(path string, write bool) (bool, error) {
 	if _, err := t.begin("/", parse); err != nil {
 		return false, err
 	}
-	w := &walk{t: t, want: unix.R_OK, rest: path, cur: -1}
+	l := &lookup{want: unix.R_OK}
 	if write {
-		w.want = unix.W_OK
+		l.want = unix.W_OK
 	}
-	defer w.toRoot()
-	err := t.root(func(root int) error { return unix.Fstat(root, &w.root) })
-	for err == nil {
-		err = w.step()
-	}
-	if err != errAllowed && !denied(err) {
+	err := t.root(func(root int) error {
+		l.root = root
+		return asOwner(t.volume, func() (err error) {
+			for range maxLinks + 1 {
+				if path, err = l.step(path); path == "" || err != nil {
+					return err
+				}
+			}
+			return unix.ELOOP
+		})
+	})
+	if err != nil && !denied(err) {
 		return false, explain("look up", place{names: areas[1:2]}, err)
 	}
-	return err == errAllowed, nil
+	return err == nil, nil
 }
-
-// errAllowed ends a lookup whose answer is yes.
-var errAllowed = errors.New("allowed")
 
 // denied reports whether an error means that the kernel refuses access.
 func denied(err error) bool {
@@ -54,144 +58,96 @@ func denied(err error) bool {
 		func(e unix.Errno) bool { return errors.Is(err, e) })
 }
 
-// walk is a lookup in progress.
-type walk struct {
-	t     *Tree
-	want  uint32      // R_OK or W_OK
-	root  unix.Stat_t // the Volume's root
-	area  string      // area that contains cur; "" is the jail's root
-	cur   int         // current directory, O_PATH; -1 in the jail's root
-	at    unix.Stat_t // of cur
-	rest  string      // unresolved part of the path
-	links int
+// lookup is a lookup in progress.
+type lookup struct {
+	root int    // the Volume's
+	want uint32 // R_OK or W_OK
 }
 
-// toRoot makes the jail's root the current directory. Every user may search it.
-func (w *walk) toRoot() {
-	if w.cur >= 0 {
-		unix.Close(w.cur)
+// open opens a path in the jail (O_PATH), through symbolic links.
+func (l *lookup) open(path string, flags int) (int, error) {
+	return sys.Openat2(l.root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | uint64(flags),
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV})
+}
+
+// step returns no error if the file of a path is allowed. For a symbolic link it returns the path that it leads to.
+func (l *lookup) step(path string) (next string, err error) {
+	bare := strings.TrimRight(path, "/")
+	n := strings.LastIndexByte(bare, '/') + 1
+	parent, name := path[:n], bare[n:]
+	if name == "" || name == "." || name == ".." {
+		parent, name = path, "."
 	}
-	w.cur, w.area = -1, ""
-}
-
-// move makes fd the current directory. If it could not be opened, it returns that err.
-func (w *walk) move(area string, fd int, err error) error {
+	dir, err := l.open("./"+parent, unix.O_DIRECTORY)
 	if err != nil {
-		return err
+		return "", err
 	}
-	w.toRoot()
-	w.cur, w.area = fd, area
-	return unix.Fstat(fd, &w.at)
-}
-
-// step resolves one component of the path.
-func (w *walk) step() error {
-	name, rest, slash := strings.Cut(strings.TrimLeft(w.rest, "/"), "/")
-	w.rest = rest
-	switch {
-	case w.area == "":
-		return w.fromRoot(name)
-	case name == "":
-		return w.end(&w.at)
-	case !w.may(&w.at, unix.X_OK):
-		return unix.EACCES
-	case name == ".":
-		return nil
-	case name == "..":
-		return w.up()
-	}
-	fd, err := openat2(w.cur, name, look, 0)
-	if err == unix.ENOENT && w.want == unix.W_OK && !slash { // open(2) with O_CREAT
-		return w.end(&w.at)
+	defer unix.Close(dir)
+	fd, err := openat2(dir, name, look, 0)
+	if err == unix.ENOENT && l.want == unix.W_OK && bare == path { // open(2) with O_CREAT
+		return "", l.may(dir, dir, ".")
 	}
 	if err != nil {
-		return err
-	}
-	return w.enter(fd, slash)
-}
-
-// fromRoot resolves a component in the jail's root, which contains only the areas, and is no file of the sandbox.
-func (w *walk) fromRoot(name string) error {
-	switch {
-	case name == ".", name == "..":
-		return nil
-	case !slices.Contains(areas, name):
-		return unix.ENOENT
-	}
-	fd, err := w.t.openat(name, lookDir, 0)
-	return w.move(name, fd, err)
-}
-
-// up lets the kernel resolve "..". This cannot lead above the Volume's root, since in the root fromRoot resolves "..".
-// O_PATH does not open the file itself.
-func (w *walk) up() error {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
-	fd, err := unix.Openat2(w.cur, "..", &how)
-	if err := w.move(w.area, fd, err); err != nil {
-		return err
-	}
-	if w.at.Dev == w.root.Dev && w.at.Ino == w.root.Ino {
-		w.toRoot()
-	}
-	return nil
-}
-
-// enter continues at the file fd, to which a component leads.
-func (w *walk) enter(fd int, slash bool) error {
-	var st unix.Stat_t
-	err := unix.Fstat(fd, &st)
-	if err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		return w.move(w.area, fd, nil)
+		return "", err
 	}
 	defer unix.Close(fd)
-	switch {
-	case err != nil:
-		return err
-	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
-		return w.follow(fd, slash)
-	case slash:
-		return unix.ENOTDIR
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err != nil {
+		return "", err
 	}
-	return w.end(&st)
+	switch kind := st.Mode & unix.S_IFMT; {
+	case kind == unix.S_IFLNK:
+		if next, err = readlink(fd); !strings.HasPrefix(next, "/") {
+			next = parent + next
+		}
+		return next + path[len(bare):], err
+	case kind != unix.S_IFDIR && bare != path:
+		return "", unix.ENOTDIR
+	}
+	return "", l.may(dir, fd, name)
 }
 
-// follow replaces a symbolic link by its target in the unresolved path.
-func (w *walk) follow(fd int, slash bool) error {
-	if w.links++; w.links > maxLinks {
-		return unix.ELOOP
+// may checks the area and the permissions of a file: faccessat2(2), Linux 5.8. dir is its directory, in which it has a
+// name; "." is the directory itself.
+func (l *lookup) may(dir, fd int, name string) error {
+	area, err := l.area(dir)
+	if area == "" && slices.Contains(areas, name) {
+		area = name // an area itself
 	}
-	target, err := readlink(fd)
+	if err == nil && (area == "" || area == "input" && l.want == unix.W_OK) {
+		err = unix.EACCES
+	}
 	if err != nil {
 		return err
 	}
-	if slash {
-		target += "/" + w.rest
-	}
-	w.rest = target
-	if strings.HasPrefix(target, "/") {
-		w.toRoot()
-	}
-	return nil
+	return unix.Faccessat2(fd, "", l.want, unix.AT_EACCESS|unix.AT_EMPTY_PATH)
 }
 
-// end returns errAllowed if the last file of the path, or a new file in this directory, may be read or written.
-func (w *walk) end(st *unix.Stat_t) error {
-	if w.area == "input" && w.want == unix.W_OK || !w.may(st, w.want) {
-		return unix.EACCES
+// area returns the area that contains a directory, or "" for the root. It goes up: the lookup has come down there.
+func (l *lookup) area(dir int) (string, error) {
+	var at, below, root unix.Stat_t
+	if err := unix.Fstat(l.root, &root); err != nil {
+		return "", err
 	}
-	return errAllowed
-}
-
-// may checks a file's mode for the payload's user, which has one group and no capabilities.
-func (w *walk) may(st *unix.Stat_t, want uint32) bool {
-	uid, gid := w.t.volume.Owner()
-	bits := st.Mode
-	switch {
-	case int(st.Uid) == uid:
-		bits >>= 6
-	case int(st.Gid) == gid:
-		bits >>= 3
+	cur, err := openat2(dir, ".", lookDir, 0)
+	defer func() { unix.Close(cur) }()
+	for n := 0; err == nil && n < pathMax; n++ { // a payload may move it down meanwhile
+		if err = unix.Fstat(cur, &at); err != nil || at.Ino == root.Ino {
+			break
+		}
+		below = at
+		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
+		above, uerr := sys.Openat2(cur, "..", &how)
+		unix.Close(cur)
+		cur, err = above, uerr
 	}
-	return bits&want == want
+	for _, area := range areas {
+		if err == nil {
+			err = unix.Fstatat(l.root, area, &at, unix.AT_SYMLINK_NOFOLLOW)
+		}
+		if err == nil && at.Ino == below.Ino {
+			return area, nil
+		}
+	}
+	return "", err
 }

@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
 )
 
-// chownAll returns what a test has made to the payload's user.
+// chownAll makes the payload's user the owner of what a test has made.
 func chownAll(t testing.TB, tree *Tree, at string, paths ...string) {
 	t.Helper()
 	uid, gid := tree.volume.Owner()
@@ -93,7 +95,7 @@ func kernel(t *testing.T, tree *Tree, p string, write bool) (yes bool) {
 	}
 	how := unix.OpenHow{Flags: unix.O_CLOEXEC | unix.O_NONBLOCK,
 		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	must(t, control(tree.volume.Root(), func(root int) error {
+	must(t, sys.Control(tree.volume.Root(), func(root int) error {
 		if !write {
 			fd, err := retry(root, p, &how)
 			unix.Close(fd)
@@ -247,7 +249,7 @@ func atRoot(tree *Tree, p string) (yes bool) {
 		p = "/work/" + p
 	}
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	_ = control(tree.volume.Root(), func(root int) error {
+	_ = sys.Control(tree.volume.Root(), func(root int) error {
 		var a, b unix.Stat_t
 		fd, err := retry(root, p, &how)
 		if err != nil {

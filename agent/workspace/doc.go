@@ -24,7 +24,8 @@
 //	unlinkat(2)  of one name in a directory whose descriptor is held
 //
 // Hard links are harmless: link(2) does not cross a mount, so all names of a file are in the same area of the same
-// Volume. Paths must not contain "..". Only Allowed, which answers for the jail, resolves it, component by component.
+// Volume. Paths must not contain "..". Only Allowed, which answers for the jail, has it resolved: by the kernel, with
+// the ids of the payload's user and the Volume as root directory.
 //
 // Work is bounded: by the number of entries and the time of one call, by the length of a path (4095 bytes), and by the
 // size of a list. Nothing is recursive: Remove moves deeply nested directories to the top of the tree that it removes.
@@ -42,8 +43,8 @@
 //
 // # After a crash
 //
-// Nothing has to be recovered or removed. A Volume is memory without a path on the host. Only descriptors of this
-// process and mounts in its jails refer to it. When the process ends, even by SIGKILL, its jails end too (package
-// nsjail) and the kernel frees the memory. Sandbox ids are random, so an old id is not found and never names another
-// agent's sandbox.
+// Without a store (package keep) nothing has to be recovered or removed. A Volume is memory without a path on the host.
+// Only descriptors of this process and mounts in its jails refer to it. When the process ends, even by SIGKILL, its
+// jails end too (package nsjail) and the kernel frees the memory. Sandbox ids are random, so an old id is not found and
+// never names another agent's sandbox.
 package workspace

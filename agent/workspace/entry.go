@@ -22,7 +22,8 @@ type Entry struct {
 	Target  string    `json:"target,omitempty"` // of a symlink
 	RawPath []byte    `json:"path_base64,omitempty"`
 
-	path string // unescaped
+	path, target string // unescaped
+	mode         int64  // the nine permission bits
 }
 
 // types are the values of Entry.Type; any other file is "other".
@@ -35,7 +36,8 @@ func entryOf(fd int, path string) (*Entry, error) {
 		return nil, err
 	}
 	e := &Entry{Path: printable(path), Type: "other", Size: st.Size, Mode: fmt.Sprintf("%04o", st.Mode&0o7777),
-		ModTime: time.Unix(st.Mtim.Unix()).UTC(), path: path}
+		ModTime: time.Unix(st.Mtim.Unix()).UTC(), path: path,
+		mode: int64(st.Mode & 0o777)}
 	if name, ok := types[st.Mode&unix.S_IFMT]; ok {
 		e.Type = name
 	}
@@ -47,7 +49,7 @@ func entryOf(fd int, path string) (*Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.Target = printable(target)
+		e.Target, e.target = printable(target), target
 	}
 	return e, nil
 }

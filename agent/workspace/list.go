@@ -14,7 +14,7 @@ import (
 const (
 	// MaxList is the largest number of entries that one List returns.
 	MaxList      = 10000
-	maxListBytes = 8 << 20 // of all their paths
+	maxListBytes = 8 << 20 // of all their paths and the texts of links
 	maxDepth     = 100     // of the directories that List enters, below the one that it was given
 )
 
@@ -57,9 +57,17 @@ func (t *Tree) List(path string, recursive bool, after string, max int) (list []
 	if recursive && after != "" {
 		return nil, false, refuse(CodeBadOption, "A list of all that is below a directory has no second page")
 	}
-	l := &lister{budget: t.newBudget("list"), max: max, after: after}
+	l := &lister{budget: t.newBudget("list"), max: max, maxBytes: maxListBytes, after: after}
+	if at, err := l.walk(p, recursive); err != nil {
+		return nil, false, explain("list", at, err)
+	}
+	return l.list, l.more, nil
+}
+
+// walk lists a directory, and those below it. at is where an error has occurred.
+func (l *lister) walk(p place, recursive bool) (at place, err error) {
 	if err := l.dir(p); err != nil {
-		return nil, false, explain("list", p, err)
+		return p, err
 	}
 	for depth := 0; recursive && len(l.dirs) > 0 && !l.full; depth++ {
 		level := l.dirs
@@ -70,23 +78,24 @@ func (t *Tree) List(path string, recursive bool, after string, max int) (list []
 		}
 		for _, d := range level {
 			if err := l.dir(d); err != nil && !l.lost(err) {
-				return nil, false, explain("list", d, err)
+				return d, err
 			}
 		}
 	}
 	slices.SortFunc(l.list, func(a, b Entry) int { return strings.Compare(a.path, b.path) })
-	return l.list, l.more, nil
+	return p, nil
 }
 
 type lister struct {
 	*budget
-	max   int
-	after string
-	bytes int
-	list  []Entry
-	dirs  []place // still to be listed
-	more  bool
-	full  bool
+	max, maxBytes int
+	strict        bool // a directory without access is an error
+	after         string
+	bytes         int
+	list          []Entry
+	dirs          []place // still to be listed
+	more          bool
+	full          bool
 }
 
 // lost reports whether err means that a subdirectory is inaccessible or no longer exists.
@@ -96,7 +105,7 @@ func (l *lister) lost(err error) bool {
 		return true // a payload has removed or replaced it since it was listed
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EAGAIN):
 		l.more = true
-		return true
+		return !l.strict
 	}
 	return false
 }
@@ -161,7 +170,7 @@ func (l *lister) add(dir int, p place, name string) error {
 		l.more = true
 		return nil
 	}
-	if len(l.list) == l.max || l.bytes+len(path) > maxListBytes {
+	if len(l.list) == l.max || l.bytes+len(path) > l.maxBytes {
 		l.more, l.full = true, true
 		return nil
 	}
@@ -171,8 +180,10 @@ func (l *lister) add(dir int, p place, name string) error {
 	case unix.ENOENT:
 		return nil // removed in the meantime
 	case unix.EACCES: // a directory with read but without search permission
-		l.more = true
-		return nil
+		if l.lost(err) {
+			return nil
+		}
+		return err
 	default:
 		return err
 	}
@@ -181,7 +192,7 @@ func (l *lister) add(dir int, p place, name string) error {
 	if err != nil {
 		return err
 	}
-	l.list, l.bytes = append(l.list, *e), l.bytes+len(path)
+	l.list, l.bytes = append(l.list, *e), l.bytes+len(path)+len(e.target)
 	if e.Type == "dir" {
 		l.dirs = append(l.dirs, p)
 	}

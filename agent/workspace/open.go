@@ -3,8 +3,6 @@ package workspace
 import (
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -20,25 +18,12 @@ const (
 	readDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK
 )
 
-// control calls f with the descriptor of a file. The file cannot be closed, and the descriptor reused, during the call.
-func control(file *os.File, f func(fd int) error) error {
-	conn, err := file.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var inner error
-	if err := conn.Control(func(fd uintptr) { inner = f(int(fd)) }); err != nil {
-		return os.ErrClosed // instead of an unexported error of package internal/poll
-	}
-	return inner
-}
-
 // root calls f with the descriptor of the Volume's root.
 func (t *Tree) root(f func(root int) error) error {
 	if t.isClosed() {
 		return gone()
 	}
-	return control(t.volume.Root(), f)
+	return sys.Control(t.volume.Root(), f)
 }
 
 // open opens a place from the Volume's root.
@@ -76,22 +61,6 @@ func isLink(dir int, path string) bool {
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
-}
-
-// unlock changes the mode of an inaccessible directory to 0700 and opens it. It calls chmod(2) with the descriptor's
-// path in /proc: fchmod(2) rejects O_PATH, fchmodat(2) would follow a symbolic link that has replaced the directory,
-// and fchmodat2(2) requires Linux 6.6.
-func unlock(dir int, name string) (int, error) {
-	seen, err := openat2(dir, name, lookDir, 0)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(seen)
-	self := "/proc/self/fd/" + strconv.Itoa(seen)
-	if err := unix.Chmod(self, 0o700); err != nil {
-		return -1, fmt.Errorf("chmod a directory by %s: %w", self, err)
-	}
-	return openat2(seen, ".", readDir, 0)
 }
 
 // makeDirs opens a directory (O_PATH), component by component, and creates missing ones.

@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
 )
 
 // Put writes a file with the content of r, and creates missing parent directories. The file appears only when it is
@@ -22,6 +24,7 @@ func (t *Tree) Put(path string, r io.Reader, perm fs.FileMode, max int64) (*Entr
 	if err != nil {
 		return nil, err
 	}
+	defer t.changed()
 	e, err := t.put(p, r, uint32(perm.Perm()), max)
 	if err != nil {
 		return nil, explain("write", p, err)
@@ -51,7 +54,7 @@ func (t *Tree) put(p place, r io.Reader, perm uint32, max int64) (e *Entry, err 
 	if err := fill(f, r, p, max); err != nil {
 		return nil, err
 	}
-	err = control(f.File, func(fd int) error {
+	err = sys.Control(f.File, func(fd int) error {
 		if err := t.give(fd, perm); err != nil {
 			return err
 		}
@@ -80,7 +83,7 @@ func (t *Tree) stage() (*openFile, error) {
 
 // unstage removes the file made by stage. It is not an error if the Volume is closed, since its files are gone.
 func (t *Tree) unstage(name string) error {
-	err := control(t.volume.Root(), func(root int) error { return unix.Unlinkat(root, name, 0) })
+	err := sys.Control(t.volume.Root(), func(root int) error { return unix.Unlinkat(root, name, 0) })
 	if err == nil || err == unix.ENOENT || errors.Is(err, os.ErrClosed) {
 		return nil
 	}
@@ -97,6 +100,8 @@ func (t *Tree) commit(staged string, p place) error {
 	defer unix.Close(fd)
 	return t.root(func(root int) error { return unix.Renameat(root, staged, fd, name) })
 }
+
+var errContent = errors.New("its content could not be read to the end")
 
 // fill copies r to a file.
 func fill(f io.Writer, r io.Reader, p place, max int64) error {
@@ -118,7 +123,7 @@ func fill(f io.Writer, r io.Reader, p place, max int64) error {
 		}
 		if rerr != nil {
 			// an errno in rerr would not be about the path
-			return fmt.Errorf("its content could not be read to the end: %s", rerr)
+			return fmt.Errorf("%w: %s", errContent, rerr)
 		}
 	}
 	return io.ErrNoProgress

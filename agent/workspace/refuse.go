@@ -23,6 +23,7 @@ const (
 	CodePermission = "permission_denied"    // the mode of a file or of a directory above it
 	CodeDiskFull   = "disk_full"            // the quota of bytes or inodes
 	CodeTooLarge   = "too_large"            // more bytes than the caller's bound
+	CodeBadTree    = "bad_archive"          // no tar archive
 	CodeTooMuch    = "too_much_work"        // more entries or time than one call may take
 	CodeBusy       = "busy"                 // being changed, or the program ends
 	CodeBadAgent   = "bad_agent"            // not a valid agent name
@@ -44,6 +45,7 @@ var next = map[string][]string{
 	CodePermission: {"Change the mode of the file, or of the directories above it, with chmod in a run."},
 	CodeDiskFull:   {"Delete files, or create a sandbox with a larger quota."},
 	CodeTooLarge:   {"Split the file into smaller ones, or make it smaller."},
+	CodeBadTree:    {"Send the archive as tar writes it, not compressed."},
 	CodeTooMuch:    {"Call it again: what has been done stays done.", "If a run keeps changing the files, end it first."},
 	CodeBusy:       {"Try again when the runs in the sandbox have ended."},
 	CodeBadAgent: {"Use letters, digits and . _ : @ - for an agent, at most " + strconv.Itoa(maxAgent) +

@@ -18,13 +18,17 @@ type Sandbox struct {
 	Tree   *Tree  // for its files. After the sandbox has ended, the calls are refused
 	Volume Volume // for the mounts of a run. It stays open between Acquire and release
 
+	// Packing is held by the caller of Pack: the modes that it lends, and the runs that the caller freezes, are one's own.
+	Packing sync.Mutex
+
 	store   *Store
 	running sync.WaitGroup // the runs, for remove
 
 	// guarded by store.mu
-	used  time.Time   // time of last use
-	timer *time.Timer // calls expire when the TTL may have passed
-	runs  map[context.Context]context.CancelCauseFunc
+	used    time.Time   // time of last use
+	changes int64       // see Changed
+	timer   *time.Timer // calls expire when the TTL may have passed
+	runs    map[context.Context]context.CancelCauseFunc
 }
 
 // of reports whether the sandbox belongs to the agent.
@@ -54,6 +58,7 @@ func (b *Sandbox) Acquire(ctx context.Context) (runCtx context.Context, release 
 	b.runs[runCtx] = cancel
 	b.running.Add(1)
 	b.used = time.Now()
+	b.changes++
 	return runCtx, func() { b.release(runCtx) }, nil
 }
 
@@ -68,6 +73,7 @@ func (b *Sandbox) release(run context.Context) {
 	delete(b.runs, run)
 	b.running.Done()
 	b.used = time.Now()
+	b.changes++
 	if b.store.live[b.ID] == b {
 		b.timer.Reset(b.TTL)
 	}

@@ -31,6 +31,8 @@ type StoreOptions struct {
 	// Removed, if set, is called when a sandbox has ended, with the cause (Deleted, Expired or Closed) and the error of
 	// closing its Volume. It may be called concurrently, and must not wait for Store.Close.
 	Removed func(s *Sandbox, by string, err error)
+	// Closing, if set, is called by Store.Close for each sandbox when its runs have ended and its files are still there.
+	Closing func(s *Sandbox)
 }
 
 // Causes of a sandbox's end: see StoreOptions.Removed.
@@ -78,8 +80,12 @@ type CreateOptions struct {
 	Inodes int64         // its quota in inodes
 	TTL    time.Duration // without being used
 	Chain  []string      // other ids of its owner, such as a token's; the Store does not use them
+	Until  time.Time     // when its owner's token expires; the Store does not use it
 	// Account is the name to which MaxPerAgent and MaxBytesPerAgent apply. If it is "", they apply to the agent.
 	Account string
+	Extra   any                                      // of the caller's; the Store does not use it
+	Past    *Past                                    // of a sandbox that is restored
+	Fill    func(v Volume, size, inodes int64) error // puts the first files into it; may be nil
 }
 
 // Create creates a sandbox for an agent.
@@ -93,6 +99,9 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 	o.Account = cmp.Or(o.Account, agent)
 	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, CreateOptions: o, store: s,
 		runs: map[context.Context]context.CancelCauseFunc{}}
+	if o.Past != nil {
+		b.ID = o.Past.ID
+	}
 	if err := s.reserve(b); err != nil {
 		return nil, err
 	}
@@ -103,8 +112,11 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 		return nil, fmt.Errorf("sandbox: make a volume of %d bytes and %d inodes: %w", o.Size, o.Inodes, err)
 	}
 	b.Volume, b.Tree = v, NewTree(v)
-	b.Tree.used = b.touch
-	if err = b.Tree.check(); err == nil {
+	b.Tree.used, b.Tree.wrote = b.touch, b.wrote
+	if err = b.Tree.check(); err == nil && o.Fill != nil {
+		err = o.Fill(v, o.Size, o.Inodes)
+	}
+	if err == nil {
 		err = s.add(b)
 	}
 	if err != nil {
@@ -139,7 +151,10 @@ func (s *Store) add(b *Sandbox) error {
 	}
 	b.Created = time.Now()
 	b.used = b.Created
-	b.timer = time.AfterFunc(b.TTL, b.expire)
+	if p := b.Past; p != nil {
+		b.Created, b.used = p.Created, p.Used
+	}
+	b.timer = time.AfterFunc(time.Until(b.used.Add(b.TTL)), b.expire)
 	s.live[b.ID] = b
 	return nil
 }
@@ -148,7 +163,13 @@ func (s *Store) add(b *Sandbox) error {
 func (s *Store) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.all)
+	n := 0
+	for b := range s.all {
+		if b.ID != "" { // otherwise a Hold
+			n++
+		}
+	}
+	return n
 }
 
 // Get returns a sandbox of an agent, or of any agent if agent is Any. It does not count as a use: see Sandbox.Expires.
@@ -229,6 +250,9 @@ func (s *Store) leave(b *Sandbox) {
 func (s *Store) remove(b *Sandbox, by string) error {
 	defer s.pending.Done()
 	b.running.Wait()
+	if by == Closed && s.o.Closing != nil {
+		s.o.Closing(b)
+	}
 	b.Tree.Close()
 	err := b.Volume.Close()
 	if err != nil {

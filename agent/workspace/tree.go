@@ -33,6 +33,7 @@ const (
 type Tree struct {
 	volume Volume
 	used   func() error // called at the start of each call that is a use, and may refuse it; may be nil
+	wrote  func()       // called after each call that may have changed a file; may be nil
 	visits int          // see maxVisits
 	time   time.Duration
 
@@ -100,6 +101,13 @@ func (t *Tree) begin(path string, parse func(string) (place, error)) (p place, e
 		err = t.used()
 	}
 	return p, err
+}
+
+// changed is called after a change.
+func (t *Tree) changed() {
+	if t.wrote != nil {
+		t.wrote()
+	}
 }
 
 // check checks that a Volume has the directories of all areas.

@@ -32,11 +32,14 @@ import json
 import os
 import random
 import re
+import shutil
 import socket as _socket
 import ssl
 import stat
 import struct
 import sys
+import tarfile
+import tempfile
 import time
 import urllib.parse
 from dataclasses import dataclass, field
@@ -44,8 +47,8 @@ from types import TracebackType
 from typing import IO, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 __all__ = [
-    "BrigError", "Client", "Event", "FileInfo", "Language", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
-    "SandboxInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Untrusted", "Violation",
+    "Applied", "BrigError", "ChangeSet", "Client", "Event", "FileInfo", "Image", "Language", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
+    "SandboxInfo", "Share", "SnapshotInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Untrusted", "Violation",
     "default_socket", "main",
 ]
 
@@ -126,6 +129,33 @@ class Truncated:
 
 
 @dataclass(frozen=True)
+class ChangeSet:
+    """What a run has changed in its copy of a share (mode cow). Without an id it is lost, for the reason in error."""
+
+    share: str
+    id: str = ""
+    path: str = ""
+    target: str = ""
+    created: str = ""
+    status: str = ""
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    bytes: int = 0
+    left_out: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """How many files of a share were changed, and how many had the changes already; removed: the set is gone."""
+
+    files: int = 0
+    done: int = 0
+    removed: bool = False
+
+
+@dataclass(frozen=True)
 class Result:
     """What happened. status is ok, failed, signal, timeout, cpu, memory, processes, output, disk, violation, cancelled."""
 
@@ -142,6 +172,9 @@ class Result:
     network: Optional[Dict[str, Any]] = None
     truncated: Optional[Truncated] = None
     narrowed: List[str] = field(default_factory=list)
+    image: str = ""
+    mounts: List[Dict[str, Any]] = field(default_factory=list)
+    changes: List[ChangeSet] = field(default_factory=list)
     hints: List[str] = field(default_factory=list)
     enforced: Dict[str, str] = field(default_factory=dict)
     warm: bool = False
@@ -155,7 +188,7 @@ class Result:
     def to_dict(self) -> Dict[str, Any]:
         """The result as a model may read it: how it ended and what it said, without what is empty."""
         d = dataclasses.asdict(self)
-        more = ("signal", "stderr", "timed_out", "limits_hit", "violations", "truncated", "narrowed", "hints", "error")
+        more = ("signal", "stderr", "timed_out", "limits_hit", "violations", "truncated", "narrowed", "changes", "hints", "error")
         return {**{k: d[k] for k in ("status", "exit_code", "stdout")}, **{k: d[k] for k in more if d[k]}}
 
 
@@ -179,6 +212,24 @@ class Language:
 
 
 @dataclass(frozen=True)
+class Image:
+    """An image of the operator's that may be the root, and the languages in it."""
+
+    image: str
+    digest: str = ""
+    languages: List[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A directory of the operator's that may be mounted, at most in this mode: ro, cow or rw. No run changes what protect lists."""
+
+    share: str
+    mode: str = ""
+    protect: List[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class SandboxInfo:
     """A sandbox as brigd describes it. Times are in RFC 3339."""
 
@@ -191,6 +242,26 @@ class SandboxInfo:
     inodes: int = 0
     inodes_used: int = 0
     running: int = 0
+    mounts: List[Dict[str, Any]] = field(default_factory=list)
+    save_every: str = ""
+    saved: str = ""
+    not_saved: str = ""
+
+
+@dataclass(frozen=True)
+class SnapshotInfo:
+    """The files of a sandbox at some moment. state is idle, frozen (one moment of its runs) or live (not one moment)."""
+
+    id: str
+    agent_id: str = ""
+    sandbox: str = ""
+    created: str = ""
+    bytes: int = 0
+    files: int = 0
+    disk_bytes: int = 0
+    inodes: int = 0
+    state: str = ""
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -225,6 +296,8 @@ def _load(kind: Type[_T], body: Any) -> _T:
             continue
         if kind is Result and f.name == "violations":
             value = _list(Violation, body, f.name)
+        elif kind is Result and f.name == "changes":
+            value = _list(ChangeSet, body, f.name)
         elif kind is Result and f.name == "truncated":
             value = _load(Truncated, value)
         elif kind is Event and f.name == "result":
@@ -332,6 +405,10 @@ def _request(code: Optional[str], language: Optional[str], cmd: Optional[Sequenc
     if files:
         body["files"] = {name: _file(content) for name, content in files.items()}
     return body
+
+
+def _mounts(mounts: Optional[Sequence[Mapping[str, Any]]]) -> Optional[List[Dict[str, Any]]]:
+    return None if mounts is None else [dict(m) for m in mounts]
 
 
 class Client:
@@ -470,6 +547,12 @@ class Client:
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         return self._bytes(method, path, data, "application/json", "application/json", self._timeout)
 
+    def _one(self, kind: Type[_T], method: str, path: str, body: Any = None) -> _T:
+        return _load(kind, _json(self._call(method, path, body)))
+
+    def _all(self, kind: Type[_T], name: str) -> List[_T]:
+        return _list(kind, _json(self._call("GET", "/v1/" + name)), name)
+
     def _bytes(self, method: str, path: str, data: Union[bytes, IO[bytes], None], kind: str, accept: str, timeout: Optional[float]) -> bytes:
         connection, answer = self._send(method, path, data, kind, accept, timeout)
         try:
@@ -491,16 +574,17 @@ class Client:
             files: Optional[Mapping[str, FileContent]] = None, stdin: Optional[str] = None, timeout: Optional[Seconds] = None,
             memory: Optional[Size] = None, cpus: Optional[float] = None, env: Optional[Mapping[str, str]] = None,
             secrets: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None, network: Optional[Sequence[str]] = None,
-            sandbox: Optional[str] = None, max_output: Optional[Size] = None, strip_ansi: Optional[bool] = None,
+            image: Optional[str] = None, mounts: Optional[Sequence[Mapping[str, Any]]] = None, sandbox: Optional[str] = None, max_output: Optional[Size] = None, strip_ansi: Optional[bool] = None,
             strip: Optional[str] = None) -> Result:
         """Run code, or a command as a list of words, and wait for its end.
 
-        files are put below /input by their relative names; network names what may be reached, as "example.org:443";
+        files are put below /input by their relative names; image is one of the operator's as the root; mounts are directories of the operator's, as
+        {"share": "data", "target": "/data"}, with "path" for one below it, "mode" for less than is allowed and "protect" for a list of paths in it that the run cannot change; network names what may be reached, as "example.org:443";
         secrets are environment variables whose values are masked in the output. strip "ansi" removes terminal sequences
         from the output, and "all" also other characters that act on a terminal or are invisible.
         """
         body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
-                                                         network=network, sandbox=sandbox, max_output=max_output,
+                                                         network=network, image=image, mounts=_mounts(mounts), sandbox=sandbox, max_output=max_output,
                                                          strip_ansi=strip_ansi, strip=strip))
         data = json.dumps(body, allow_nan=False).encode()
         wait = self._run_timeout(timeout)
@@ -510,11 +594,11 @@ class Client:
                files: Optional[Mapping[str, FileContent]] = None, stdin: Optional[str] = None, timeout: Optional[Seconds] = None,
                memory: Optional[Size] = None, cpus: Optional[float] = None, env: Optional[Mapping[str, str]] = None,
                secrets: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None, network: Optional[Sequence[str]] = None,
-               sandbox: Optional[str] = None, strip_ansi: Optional[bool] = None,
+               image: Optional[str] = None, mounts: Optional[Sequence[Mapping[str, Any]]] = None, sandbox: Optional[str] = None, strip_ansi: Optional[bool] = None,
                strip: Optional[str] = None, interactive: bool = False) -> Stream:
         """Run as run does, but give the output as it comes. With interactive, Stream.send goes to the standard input."""
         body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
-                                                         network=network, sandbox=sandbox, strip_ansi=strip_ansi,
+                                                         network=network, image=image, mounts=_mounts(mounts), sandbox=sandbox, strip_ansi=strip_ansi,
                                                          strip=strip))
         path = "/v1/run" + ("?stdin=stream" if interactive else "")
         data = json.dumps(body, allow_nan=False).encode()
@@ -525,12 +609,14 @@ class Client:
     # -- sandboxes
 
     def sandbox(self, *, disk: Optional[Size] = None, inodes: Optional[int] = None, ttl: Optional[Seconds] = None,
-                files: Optional[Mapping[str, FileContent]] = None) -> Sandbox:
-        """Make a sandbox; a with statement deletes it in the end. ttl is how long it lives without being used."""
-        body: Dict[str, Any] = {k: v for k, v in dict(disk=disk, inodes=inodes, ttl=ttl).items() if v is not None}
+                files: Optional[Mapping[str, FileContent]] = None,
+                mounts: Optional[Sequence[Mapping[str, Any]]] = None, snapshot: Optional[str] = None) -> Sandbox:
+        """Make a sandbox, with the files of a snapshot if its id is given; a with statement deletes it in the end. ttl is how long it lives without being used; each run sees mounts."""
+        body: Dict[str, Any] = {k: v for k, v in {"disk": disk, "inodes": inodes, "ttl": ttl, "mounts": _mounts(mounts),
+                                                  "from": snapshot}.items() if v is not None}
         if files:
             body["files"] = {name: _file(content) for name, content in files.items()}
-        return Sandbox(self, _load(SandboxInfo, _json(self._call("POST", "/v1/sandboxes", body))).id)
+        return Sandbox(self, self._one(SandboxInfo, "POST", "/v1/sandboxes", body).id)
 
     def open_sandbox(self, id: str) -> Sandbox:
         """Use a sandbox that there is already."""
@@ -540,13 +626,51 @@ class Client:
 
     def sandboxes(self) -> List[SandboxInfo]:
         """List the agent's sandboxes."""
-        return _list(SandboxInfo, _json(self._call("GET", "/v1/sandboxes")), "sandboxes")
+        return self._all(SandboxInfo, "sandboxes")
+
+    def snapshots(self) -> List[SnapshotInfo]:
+        """List the agent's snapshots."""
+        return self._all(SnapshotInfo, "snapshots")
+
+    def delete_snapshot(self, id: str) -> None:
+        """Delete a snapshot. Sandboxes that were made from it stay."""
+        self._call("DELETE", "/v1/snapshots/" + urllib.parse.quote(id, safe=""))
 
     # -- about brigd
 
     def languages(self) -> List[Language]:
         """List the languages that work there."""
-        return _list(Language, _json(self._call("GET", "/v1/languages")), "languages")
+        return self._all(Language, "languages")
+
+    def images(self) -> List[Image]:
+        """List the images of the operator's that may be the root."""
+        return self._all(Image, "images")
+
+    def shares(self) -> List[Share]:
+        """List the directories of the operator's that may be mounted."""
+        return self._all(Share, "shares")
+
+    def changes(self) -> List[ChangeSet]:
+        """List the change sets of this agent and token: what runs have changed in their copies of shares."""
+        return self._all(ChangeSet, "changes")
+
+    def diff_changes(self, id: str, path: Optional[str] = None) -> str:
+        """Show a change set as git diff does, or what it changes at and below a path."""
+        where = "/v1/changes/%s/diff" % urllib.parse.quote(id, safe="")
+        if path is not None:
+            where += "?" + urllib.parse.urlencode({"path": path})
+        return self._bytes("GET", where, None, "", "*/*", self._timeout).decode("utf-8", "replace")
+
+    def apply_changes(self, id: str, paths: Optional[Sequence[str]] = None, *, dry_run: bool = False) -> Applied:
+        """Change the share as the run has changed its copy, if the operator allows it. Nothing changes if it does not fit."""
+        body: Dict[str, Any] = {"dry_run": dry_run}
+        if paths is not None:
+            body["paths"] = list(paths)
+        return self._one(Applied, "POST", "/v1/changes/%s/apply" % urllib.parse.quote(id, safe=""), body)
+
+    def discard_changes(self, id: str) -> None:
+        """Remove a change set, if the operator allows it."""
+        self._call("DELETE", "/v1/changes/" + urllib.parse.quote(id, safe=""))
 
     def version(self) -> str:
         """brigd's version."""
@@ -629,6 +753,38 @@ class Stream:
         self._connection.close()
 
 
+def _extract(tar: tarfile.TarFile, directory: str) -> None:
+    """Extract files, directories and symbolic links into an empty directory.
+
+    tarfile's own filter for this is not in every Python that this file is for. Links are made last, so that nothing is
+    written through one.
+    """
+    links: Dict[str, str] = {}
+    modes: List[Tuple[str, int]] = []
+    for member in tar:
+        name = os.path.normpath(member.name)
+        if os.path.isabs(member.name) or name.split("/")[0] == ".." or not (member.isreg() or member.isdir() or member.issym()):
+            raise ProtocolError("the archive has %r in it, which is not below it, or no file, directory or link" % member.name)
+        at = os.path.join(directory, name)
+        if member.issym():
+            target = os.path.normpath(os.path.join(os.path.dirname(name), member.linkname))
+            if os.path.isabs(member.linkname) or target.split("/")[0] == "..":
+                raise ProtocolError("the link %r leads out of the directory, to %r" % (member.name, member.linkname))
+            links[at] = member.linkname
+            continue
+        os.makedirs(at if member.isdir() else os.path.dirname(at), exist_ok=True)
+        modes.append((at, member.mode & 0o777))
+        content = tar.extractfile(member)
+        if content is not None:
+            with open(at, "xb") as f:
+                shutil.copyfileobj(content, f)
+    for at, target in links.items():
+        os.makedirs(os.path.dirname(at), exist_ok=True)
+        os.symlink(target, at)
+    for at, mode in reversed(modes):
+        os.chmod(at, mode)
+
+
 class Sandbox:
     """A work area of brigd's: /input (read-only in runs), /work and /output, kept from run to run."""
 
@@ -648,7 +804,7 @@ class Sandbox:
 
     def info(self) -> SandboxInfo:
         """How it stands: quota, what is used, when it expires."""
-        return _load(SandboxInfo, _json(self._client._call("GET", self._path)))
+        return self._client._one(SandboxInfo, "GET", self._path)
 
     def run(self, code: Optional[str] = None, *, language: Optional[str] = None, cmd: Optional[Sequence[str]] = None, **options: Any) -> Result:
         """Run code or a command in it: as Client.run."""
@@ -657,6 +813,10 @@ class Sandbox:
     def stream(self, code: Optional[str] = None, *, language: Optional[str] = None, cmd: Optional[Sequence[str]] = None, **options: Any) -> Stream:
         """Run code or a command in it: as Client.stream."""
         return self._client.stream(code, language=language, cmd=cmd, sandbox=self.id, **options)
+
+    def snapshot(self) -> SnapshotInfo:
+        """Keep its files as they are: Client.sandbox(snapshot=ID) makes others with them."""
+        return self._client._one(SnapshotInfo, "POST", self._path + "/snapshot")
 
     def _file(self, path: Union[str, bytes]) -> str:
         raw = path if isinstance(path, bytes) else path.encode("utf-8", "surrogateescape")
@@ -682,6 +842,48 @@ class Sandbox:
     def read_text(self, path: Union[str, bytes]) -> str:
         """Read a text; bytes that are no UTF-8 become U+FFFD."""
         return self.read(path).decode("utf-8", "replace")
+
+    def upload_tree(self, directory: str, path: str = "/work") -> int:
+        """Write what is in a directory of this machine below path, with its permissions; returns how many files there were.
+
+        Symbolic links are kept as links; devices, FIFOs and sockets are left out. brigd bounds files and bytes.
+        """
+        def chosen(member: tarfile.TarInfo) -> Optional[tarfile.TarInfo]:
+            return member if member.isreg() or member.isdir() or member.issym() or member.islnk() else None
+
+        with tempfile.TemporaryFile() as archive:
+            with tarfile.open(fileobj=archive, mode="w", format=tarfile.PAX_FORMAT) as tar:
+                for name in sorted(os.listdir(directory)):
+                    tar.add(os.path.join(directory, name), arcname=name, filter=chosen)
+            size = archive.tell()
+            archive.seek(0)
+            where = self._path + "/tree?" + urllib.parse.urlencode({"path": path})
+            text = self._client._bytes("PUT", where, archive if size else b"", "application/x-tar", "application/json", self._client._timeout)
+        return _field(text, "files", int)
+
+    def download_tree(self, directory: str, path: str = "/work") -> None:
+        """Read all that is below path into a directory of this machine, which must be empty or missing.
+
+        What a program has written is not trusted: a link that leads out of the directory is refused, and so is any other
+        name that does. Permissions are kept.
+        """
+        os.makedirs(directory, exist_ok=True)
+        if os.listdir(directory):
+            raise ValueError("%s is not empty: name a new directory" % directory)
+        where = self._path + "/tree?" + urllib.parse.urlencode({"path": path})
+        connection, answer = self._client._send("GET", where, None, "", "*/*", self._client._timeout)
+        try:
+            with tempfile.TemporaryFile() as archive:
+                shutil.copyfileobj(answer, archive)
+                archive.seek(0)
+                with tarfile.open(fileobj=archive, mode="r:") as tar:
+                    _extract(tar, directory)
+        except http.client.HTTPException as e:
+            raise Unreachable("the archive broke off: %s" % (e or type(e).__name__)) from e
+        except tarfile.TarError as e:
+            raise ProtocolError("brigd's answer is no whole archive: %s" % e) from e
+        finally:
+            connection.close()
 
     def list(self, path: str = "/work", *, recursive: bool = False) -> List[FileInfo]:
         """List a directory, or everything below it. It asks brigd as often as a complete list needs."""

@@ -92,6 +92,12 @@ class Protocol(unittest.TestCase):
         self.assertEqual(len({a[3] for a in script.asked}), 1)
         self.assertEqual(script.asked[0][2]["Authorization"], "Bearer t")
 
+    def test_mounts(self) -> None:
+        mounts = [{"share": "repo", "target": "/code", "protect": [".git/hooks"]}]
+        with Script(OK) as script:
+            self.client(script)[0].run("1", mounts=mounts)
+        self.assertEqual(json.loads(script.asked[0][3])["mounts"], mounts)
+
     def test_gives_up(self) -> None:
         for answers, options in (([refusal(429, "queue_full", Retry_After="1")] * 3, {"retries": 2}), ([refusal(429, "queue_full", Retry_After="9999")], {}),
                                  ([refusal(429, "too_many_sandboxes")], {})):
@@ -280,19 +286,20 @@ class Source(unittest.TestCase):
         tree = ast.parse((HERE / "brig.py").read_text(), feature_version=(3, 9))
         names = {a.name.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         names |= {(n.module or "").split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
-        known = {"__future__", "argparse", "base64", "dataclasses", "http", "ipaddress", "json", "os", "random", "re", "socket", "ssl", "stat", "struct", "sys", "time", "types", "typing", "urllib"}
+        known = {"__future__", "argparse", "base64", "dataclasses", "http", "ipaddress", "json", "os", "random", "re", "shutil", "socket", "ssl", "stat", "struct", "sys", "tarfile", "tempfile", "time", "types", "typing", "urllib"}
         self.assertFalse(names - known)
 
     @unittest.skipUnless(OPENAPI, "BRIG_TEST_OPENAPI does not name docs/openapi.json")
     def test_fields_are_those_of_the_document(self) -> None:
         schemas = json.loads(pathlib.Path(OPENAPI).read_text())["components"]["schemas"]
-        for kind, name in ((brig.Result, "Response"), (brig.Event, "Event"), (brig.SandboxInfo, "SandboxInfo"), (brig.FileInfo, "Entry"), (brig.Language, "Language"),
+        for kind, name in ((brig.Result, "Response"), (brig.Event, "Event"), (brig.SandboxInfo, "SandboxInfo"), (brig.SnapshotInfo, "SnapshotInfo"), (brig.FileInfo, "Entry"), (brig.Language, "Language"), (brig.Share, "ShareInfo"), (brig.Image, "ImageInfo"), (brig.ChangeSet, "ChangeSet"), (brig.Applied, "Applied"),
                            (brig.Violation, "Violation"), (brig.Truncated, "Truncated")):
             self.assertEqual({f.name for f in brig.dataclasses.fields(kind)}, set(schemas[name]["properties"]), name)
         request = set(schemas["Request"]["properties"]) - {"agent_id"}
         self.assertEqual(set(inspect.signature(brig.Client.run).parameters) - {"self"}, request)
         self.assertEqual(set(inspect.signature(brig.Client.stream).parameters) - {"self", "interactive"}, request - {"max_output"})
-        self.assertEqual(set(inspect.signature(brig.Client.sandbox).parameters) - {"self"}, set(schemas["SandboxRequest"]["properties"]) - {"agent_id"})
+        self.assertEqual(set(inspect.signature(brig.Client.sandbox).parameters) - {"self"},
+                         set(schemas["SandboxRequest"]["properties"]) - {"agent_id", "from"} | {"snapshot"})  # from is a word of Python
 
 
 @unittest.skipUnless(SOCKET, "BRIG_TEST_SOCKET does not name brigd's socket")
@@ -349,13 +356,47 @@ class Server(unittest.TestCase):
             box.delete("many")
             self.assertIn(box.id, [b.id for b in self.client.sandboxes()])
             self.assertEqual(self.client.open_sandbox(box.id).info().id, box.id)
+            snapshot = box.snapshot()
+            self.assertEqual((snapshot.sandbox, snapshot.state), (box.id, "idle"))
             box.delete("note")
+            with self.client.sandbox(snapshot=snapshot.id) as fork:
+                self.assertEqual(fork.read("note"), b"\x00\xff")
+            self.assertIn(snapshot.id, [s.id for s in self.client.snapshots()])
+            self.client.delete_snapshot(snapshot.id)
+            with self.assertRaises(brig.NotFound):
+                self.client.sandbox(snapshot=snapshot.id)
             with self.assertRaises(brig.NotFound):
                 box.read("note")
             with self.assertRaises(brig.Refused):
                 box.read("../../etc/passwd")
         with self.assertRaises(brig.NotFound):
             box.info()
+
+    def test_trees(self) -> None:
+        with tempfile.TemporaryDirectory() as top, self.client.sandbox(disk="8m", ttl="5m") as box:
+            here = pathlib.Path(top, "in")
+            (here / "sub").mkdir(parents=True)
+            (here / "sub" / "tool").write_text("#!/bin/sh\necho works\n")
+            (here / "sub" / "tool").chmod(0o755)
+            (here / "link").symlink_to("sub/tool")
+            os.mkfifo(here / "pipe")
+            self.assertEqual(box.upload_tree(str(here), "/work/x"), 3)
+            self.assertEqual(box.run(cmd=["/work/x/link"], timeout=20).stdout, "works\n")
+            box.download_tree(top + "/out", "/work/x")
+            self.assertEqual(os.readlink(top + "/out/link"), "sub/tool")
+            self.assertEqual(os.stat(top + "/out/sub/tool").st_mode & 0o777, 0o755)
+            with self.assertRaises(ValueError):
+                box.download_tree(top + "/out")
+            self.assertTrue(box.run(cmd=["sh", "-c", "mkdir evil; ln -s ../../../../etc evil/out"], timeout=20).ok)
+            with self.assertRaises(brig.ProtocolError):
+                box.download_tree(top + "/bad", "/work/evil")
+            with self.assertRaises(brig.NotFound):
+                box.download_tree(top + "/none", "/work/none")
+        self.assertEqual(self.client.changes(), [])
+        self.assertEqual(self.client.shares(), [])
+        for call in (lambda: self.client.diff_changes("0" * 64), lambda: self.client.apply_changes("0" * 64), lambda: self.client.discard_changes("0" * 64)):
+            with self.assertRaises(brig.NotFound):
+                call()
 
     def test_about(self) -> None:
         self.assertIn("python", [x.language for x in self.client.languages()])

@@ -1,0 +1,231 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"brig/agent/policy"
+	"brig/agent/share"
+	"brig/agent/workspace"
+	"brig/internal/words"
+	"brig/nsjail"
+)
+
+// MaxMounts is the number of shares that one run may show, with those of its sandbox.
+const MaxMounts = 32
+
+// shareTargets are the directories of a jail in which shares may be mounted. Nothing else is mounted there, so that a
+// share takes the place of nothing. boxTargets are those of a sandbox, and free without one.
+var (
+	shareTargets = []string{"/data", "/mnt", "/srv", "/code"}
+	boxTargets   = []string{"/work", "/input", "/output"}
+)
+
+// Shares lists the shares that the caller may mount, each with the highest mode.
+func (e *Engine) Shares(c Caller) []ShareInfo {
+	list := []ShareInfo{}
+	for _, s := range e.shares.List() {
+		if mode := e.shareMode(c, s.Name); mode != "" {
+			list = append(list, ShareInfo{Name: s.Name, Mode: mode, Protect: s.Protect})
+		}
+	}
+	return list
+}
+
+// shareMode returns the highest mode of a share that the operator and all policies allow, or "".
+func (e *Engine) shareMode(c Caller, name string) string {
+	s, ok := e.shares.Find(name)
+	if !ok {
+		return ""
+	}
+	most := slices.Index(policy.ShareModes, s.Mode)
+	for _, p := range e.policiesOf(c) {
+		most = min(most, slices.Index(policy.ShareModes, p.Share(name)))
+	}
+	if most < 0 {
+		return ""
+	}
+	return policy.ShareModes[most]
+}
+
+// checkMounts refuses mounts that the caller may not have, or that cannot be.
+func (e *Engine) checkMounts(c Caller, list []Mount, inBox bool) *nsjail.Refusal {
+	if len(list) > MaxMounts {
+		return bad("mounts", "too_many_mounts", fmt.Sprintf("%d mounts are more than %d", len(list), MaxMounts),
+			"mount a directory above some of them")
+	}
+	for i, m := range list {
+		if no := cmp.Or(e.checkShare(c, i, &m), checkTarget(list, i, inBox), checkProtect(i, &m)); no != nil {
+			return no
+		}
+	}
+	return nil
+}
+
+// checkShare refuses a share that does not exist, in the same words as one that the caller may not use.
+func (e *Engine) checkShare(c Caller, i int, m *Mount) *nsjail.Refusal {
+	field := fmt.Sprintf("mounts[%d]", i)
+	most := e.shareMode(c, m.Share)
+	asked := slices.Index(policy.ShareModes, cmp.Or(m.Mode, most))
+	switch {
+	case most == "":
+		return bad(field+".share", "share_not_allowed", field+": "+words.Quote(words.Short(m.Share, words.MaxShown))+
+			" is no share that you may use", "use one of these: "+e.sharesFor(c))
+	case asked < 0:
+		return bad(field+".mode", "bad_mode", field+": "+words.Quote(words.Short(m.Mode, words.MaxShown))+" is not a mode",
+			"write "+strings.Join(policy.ShareModes, " or ")+", or leave it out")
+	case asked > slices.Index(policy.ShareModes, most):
+		return bad(field+".mode", "share_not_allowed", field+": the share "+m.Share+" is allowed as "+most+", and not as "+
+			m.Mode, "leave mode out, or write "+most)
+	}
+	return nil
+}
+
+// sharesFor names the shares that the caller may use, for a message.
+func (e *Engine) sharesFor(c Caller) string {
+	var names []string
+	for _, s := range e.Shares(c) {
+		names = append(names, s.Name+" ("+s.Mode+")")
+	}
+	if len(names) == 0 {
+		return "there are none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// checkTarget refuses a target outside of the places for shares, and one that another mount of the list has, hides or
+// contains.
+func checkTarget(list []Mount, i int, inBox bool) *nsjail.Refusal {
+	target, field, free := list[i].Target, fmt.Sprintf("mounts[%d].target", i), shareTargets
+	if !inBox {
+		free = slices.Concat(boxTargets, shareTargets)
+	}
+	in := func(dir string) bool { return within(target, dir) }
+	if len(target) > maxFilePath || path.Clean(target) != target || strings.ContainsRune(target, 0) ||
+		!slices.ContainsFunc(free, in) {
+		return bad(field, "bad_target", field+": "+words.Quote(words.Short(target, words.MaxShown))+
+			" is no place for a share", "write an absolute path at or below "+words.Or(free)+`, without "." and ".."`)
+	}
+	for k, other := range list[:i] {
+		if within(target, other.Target) || within(other.Target, target) {
+			return bad(field, "bad_target", fmt.Sprintf("%s: %s is at, above or below the target of mounts[%d]", field,
+				words.Quote(target), k), "mount the two beside each other")
+		}
+	}
+	return nil
+}
+
+// checkProtect refuses what is no path below a mount.
+func checkProtect(i int, m *Mount) *nsjail.Refusal {
+	for k := range m.Protect {
+		if why, fix := share.BadProtect(m.Protect[:k+1]); why != "" {
+			field := fmt.Sprintf("mounts[%d].protect[%d]", i, k)
+			return bad(field, "bad_path", field+": "+why, fix)
+		}
+	}
+	return nil
+}
+
+// within reports whether a clean path is dir or below it.
+func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
+
+// mountsOf returns the mounts that a sandbox was made with.
+func mountsOf(box *workspace.Sandbox) []Mount {
+	list, _ := box.Extra.([]Mount)
+	return list
+}
+
+// mount adds the shares of a request and of its sandbox, if it has one, to a Job. shown are these with their modes.
+// unmount closes what the jail was made from.
+func (e *Engine) mount(c Caller, j *nsjail.Job, box *workspace.Sandbox, asked []Mount) (shown []Mount, unmount func(),
+	no *nsjail.Refusal) {
+	if box != nil {
+		asked = slices.Concat(mountsOf(box), asked)
+	}
+	var list []nsjail.Mount
+	unmount = func() {
+		for _, m := range list {
+			if e.shares.Owns(m.Held) {
+				continue
+			}
+			_ = m.Held.File.Close() // opened by O_PATH: there is nothing to lose
+		}
+	}
+	no = e.checkMounts(c, asked, box != nil)
+	for i := 0; i < len(asked) && no == nil; i++ {
+		var m nsjail.Mount
+		if m, no = e.mountOf(c, &asked[i]); no == nil {
+			list, shown = append(list, m), append(shown, asked[i])
+			protect, _ := e.shares.Protected(asked[i].Share, asked[i].Path)
+			shown[i].Mode, shown[i].Protect = policy.ShareMode(&m), append(protect, asked[i].Protect...)
+			for _, p := range shown[i].Protect {
+				if shown[i].Mode != "ro" {
+					j.Spec.Protect = append(slices.Clip(j.Spec.Protect), m.Target+"/"+p)
+				}
+			}
+			no = beside(j, &m, i, box != nil)
+		}
+	}
+	if no != nil {
+		unmount()
+		return nil, nil, no
+	}
+	at := 0
+	if box != nil {
+		at = len(workspace.Mounts(box.Volume))
+	}
+	j.Spec.Mounts = slices.Insert(slices.Clip(j.Spec.Mounts), at, list...)
+	return shown, unmount, nil
+}
+
+// mountOf opens what a request names.
+func (e *Engine) mountOf(c Caller, m *Mount) (nsjail.Mount, *nsjail.Refusal) {
+	s, _ := e.shares.Find(m.Share)
+	mode := cmp.Or(m.Mode, e.shareMode(c, m.Share))
+	if _, whole := e.shares.Protected(m.Share, m.Path); whole {
+		mode = "ro"
+	}
+	held, where, no := e.shares.Resolve(m.Share, m.Path)
+	mount := nsjail.Mount{Type: nsjail.MountBind, Source: where, Target: m.Target, Writable: mode == "rw", Held: held}
+	if mode == "cow" {
+		mount.Type, mount.Store = nsjail.MountCOW, s.Store
+		mount.Size, mount.Inodes = cmp.Or(s.Size, share.DefaultSize), cmp.Or(s.Inodes, share.DefaultInodes)
+	}
+	return mount, no
+}
+
+// beside refuses a share in which brig itself would write: a request's files below its target.
+func beside(j *nsjail.Job, m *nsjail.Mount, i int, inBox bool) *nsjail.Refusal {
+	for _, other := range j.Spec.Mounts {
+		if !inBox && within(other.Target, m.Target) {
+			return bad("files", "bad_target", fmt.Sprintf("mounts[%d]: %s of files would be written into the share %s", i,
+				words.Quote(words.Short(other.Target, words.MaxShown)), m.Held.Name), "mount the share beside /input")
+		}
+	}
+	return nil
+}
+
+// tell adds to the Response the shares that were mounted, and what holds them. It hides where they are on the host: the
+// error of a jail may say it.
+func (e *Engine) tell(r *Response, shown []Mount) {
+	if r.Error != nil && len(shown) > 0 {
+		no := *r.Error
+		no.Message, no.NextSteps = e.hide(no.Message), slices.Clone(no.NextSteps)
+		for i := range no.NextSteps {
+			no.NextSteps[i] = e.hide(no.NextSteps[i])
+		}
+		r.Error = &no
+	}
+	if r.Enforced == nil {
+		return // nothing has run
+	}
+	r.Mounts = shown
+	by := map[string]string{"ro": "read-only mount", "cow": "overlay of a bounded size",
+		"rw": "writable mount; no quota is held"}
+	for _, m := range shown {
+		r.Enforced["share "+m.Share] = by[m.Mode]
+	}
+}

@@ -1,0 +1,297 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brig/agent/audit"
+	"brig/agent/keep"
+	"brig/agent/workspace"
+	"brig/internal/words"
+	"brig/nsjail"
+)
+
+// DefaultSaveEvery is the time between two saves of a sandbox that changes.
+const DefaultSaveEvery = 5 * time.Second
+
+// kept is the header of a file of the sandbox store. It describes a sandbox or a snapshot.
+type kept struct {
+	ID      string        `json:"id"`
+	Agent   string        `json:"agent"`
+	Account string        `json:"account"`
+	Chain   []string      `json:"chain,omitempty"` // of its token
+	Until   time.Time     `json:"until,omitzero"`  // when the token expires
+	Created time.Time     `json:"created"`
+	Used    time.Time     `json:"used,omitzero"` // as of TTL, not of a snapshot
+	TTL     time.Duration `json:"ttl_ns,omitempty"`
+	Size    int64         `json:"size"`
+	Inodes  int64         `json:"inodes"`
+	Mounts  []Mount       `json:"mounts,omitempty"` // each run checks them again
+	// Snapshot is set if it is one.
+	Snapshot *SnapshotInfo `json:"snapshot,omitempty"`
+}
+
+func headerOf(box *workspace.Sandbox) *kept {
+	return &kept{ID: box.ID, Agent: box.Agent, Account: box.Account, Chain: box.Chain, Until: box.Until,
+		Created: box.Created, Used: box.Used(), TTL: box.TTL, Size: box.Size, Inodes: box.Inodes, Mounts: mountsOf(box)}
+}
+
+// shelf saves sandboxes in a directory, and restores them.
+type shelf struct {
+	e     *Engine
+	dir   *keep.Dir
+	every time.Duration
+	saves sync.Map // of *saved, by *workspace.Sandbox
+	end   chan struct{}
+	wait  sync.WaitGroup
+}
+
+// saved is the state of a sandbox on the disk.
+type saved struct {
+	mu      sync.Mutex // held while it is saved or removed
+	changes int64      // workspace.Sandbox.Changed at the last save; -1 is another
+	gone    bool       // it has been deleted
+
+	told sync.Mutex
+	at   time.Time
+	why  string // why the last save failed; "" if it did not
+}
+
+// ErrStore is in the error of New if Options.Store cannot be used.
+var ErrStore = errors.New("the sandbox store")
+
+// openShelf opens Options.Store and restores what is in it.
+func (e *Engine) openShelf() error {
+	dir, err := keep.Open(e.opts.Store)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	e.shelf = &shelf{e: e, dir: dir, every: e.opts.SaveEvery, end: make(chan struct{})}
+	if err := e.shelf.restore(); err != nil {
+		return fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	e.shelf.wait.Go(e.shelf.saveOften)
+	return nil
+}
+
+// stop ends the saves in the background.
+func (k *shelf) stop() {
+	if k != nil {
+		close(k.end)
+		k.wait.Wait()
+	}
+}
+
+// close closes the directory, after the last save.
+func (k *shelf) close() error {
+	if k == nil {
+		return nil
+	}
+	return k.dir.Close()
+}
+
+func (k *shelf) saveOften() {
+	tick := time.NewTicker(k.every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-k.end:
+			return
+		case <-tick.C:
+			for _, box := range k.e.boxes.List(workspace.Any) {
+				k.save(box)
+			}
+		}
+	}
+}
+
+func (k *shelf) of(box *workspace.Sandbox) *saved {
+	s, _ := k.saves.LoadOrStore(box, &saved{changes: -1})
+	return s.(*saved)
+}
+
+// save writes a sandbox if it may have changed.
+func (k *shelf) save(box *workspace.Sandbox) {
+	s := k.of(box)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, running := box.Changed()
+	if s.gone || n == s.changes {
+		return
+	}
+	at := time.Now()
+	f, err := k.dir.Save(box.ID, func(w io.Writer) (any, error) {
+		box.Packing.Lock()
+		defer box.Packing.Unlock()
+		_, err := box.Pack(w)
+		return headerOf(box), err
+	})
+	if err == nil {
+		err = f.Close()
+	}
+	if no := asRefusal(err, "", ""); no != nil && no.Code == workspace.CodeNotFound {
+		return // it has been deleted
+	}
+	s.told.Lock()
+	defer s.told.Unlock()
+	if err == nil {
+		s.at, s.why = at, ""
+		if s.changes = n; running > 0 {
+			s.changes = -1
+		}
+		return
+	}
+	if why := notKept(err).Message; s.why != why {
+		s.why = why
+		k.problem(box.ID, "is not saved", err)
+	}
+}
+
+// notKept is what callers learn of a save or snapshot that has failed: not where the store is.
+func notKept(err error) *nsjail.Refusal {
+	var file *os.PathError
+	if errors.As(err, &file) {
+		err = fmt.Errorf("the sandbox store: %w", file.Err)
+	}
+	no := asRefusal(err, "sandbox", "snapshot_failed")
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		no.Code = workspace.CodeDiskFull
+		no.NextSteps = []string{"delete snapshots, or have the operator make room on its disk"}
+	}
+	return no
+}
+
+// problem tells the operator.
+func (k *shelf) problem(id, what string, err error) {
+	k.e.storeFailed(id, what, err)
+}
+
+func (e *Engine) storeFailed(id, what string, err error) {
+	if e.opts.StoreFailed != nil {
+		e.opts.StoreFailed(id, what, err)
+	}
+}
+
+// remove forgets a sandbox that has been deleted or has expired.
+func (k *shelf) remove(box *workspace.Sandbox) {
+	s := k.of(box)
+	s.mu.Lock()
+	s.gone = true
+	err := k.dir.Remove(box.ID)
+	s.mu.Unlock()
+	k.saves.Delete(box)
+	if err != nil {
+		k.problem(box.ID, "is not removed from the store", err)
+	}
+}
+
+// describe adds to an answer when the sandbox was saved, or why it was not.
+func (k *shelf) describe(box *workspace.Sandbox, i *SandboxInfo) {
+	if k == nil {
+		return
+	}
+	i.SaveEvery = Seconds(k.every)
+	known, ok := k.saves.Load(box)
+	if !ok {
+		return // not saved yet, or deleted
+	}
+	s := known.(*saved)
+	s.told.Lock()
+	defer s.told.Unlock()
+	if i.NotSaved = s.why; !s.at.IsZero() {
+		i.Saved = &s.at
+	}
+}
+
+// restore makes the sandboxes and snapshots of the directory again. What is damaged, or not allowed any more, is told
+// and left in the directory.
+func (k *shelf) restore() error {
+	names, err := k.dir.Names()
+	if err != nil {
+		return err
+	}
+	for _, id := range names {
+		f, err := k.dir.Load(id)
+		if err == nil {
+			if err = k.restoreOne(id, f); err != nil {
+				err = errors.Join(err, f.Close())
+			}
+		}
+		if err != nil {
+			k.problem(id, "is not restored", err)
+		}
+	}
+	return nil
+}
+
+// restoreOne takes the file only without an error.
+func (k *shelf) restoreOne(id string, f *keep.File) error {
+	var r kept
+	d := json.NewDecoder(bytes.NewReader(f.Meta))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return err
+	}
+	if r.ID != id || strings.HasPrefix(id, snapshotPrefix) != (r.Snapshot != nil) {
+		return fmt.Errorf("the file is that of %s; give it its name back", words.Quote(r.ID))
+	}
+	if len(r.Chain) > 0 && k.e.opts.Ledger == nil {
+		return errors.New("it belongs to a token, and there is no key to check it with; add --token-key")
+	}
+	if len(r.Chain) > 0 {
+		if no := k.e.leases.over(lease{chain: r.Chain, until: r.Until, sandbox: true}, time.Now()); no != nil {
+			return errors.Join(no, k.dir.Remove(id))
+		}
+	}
+	if r.Snapshot != nil {
+		return k.e.addSnapshot(&r, f)
+	}
+	if time.Since(r.Used) >= r.TTL {
+		return errors.Join(errors.New("it has expired"), k.dir.Remove(id))
+	}
+	files, err := workspace.Read(f.Layer())
+	if err != nil {
+		return err
+	}
+	box, err := k.e.boxes.Create(r.Agent, workspace.CreateOptions{Size: r.Size, Inodes: r.Inodes, TTL: r.TTL,
+		Chain: r.Chain, Until: r.Until, Account: r.Account, Extra: r.Mounts,
+		Past: &workspace.Past{ID: r.ID, Created: r.Created, Used: r.Used}, Fill: files.Unpack})
+	if err != nil {
+		return err
+	}
+	s := k.of(box)
+	s.changes, _ = box.Changed()
+	s.at = r.Used
+	k.e.leaseSandbox(box)
+	_ = k.e.record(about(audit.SandboxRestore, Caller{}, box)) // it was allowed before; the log counts missed events
+	return f.Close()
+}
+
+// leaseSandbox makes a sandbox end with the token that created it.
+func (e *Engine) leaseSandbox(box *workspace.Sandbox) {
+	e.leaseFor(box.ID, box.Chain, box.Until, func(why *nsjail.Refusal) {
+		v := about(audit.SandboxDelete, Caller{}, box)
+		v.Token, v.Note = box.Chain[len(box.Chain)-1], why.Code
+		_ = e.record(v)                       // the sandbox ends even if this fails; the log counts missed events
+		_ = e.boxes.Delete(box.Agent, box.ID) // it may be gone already; other errors go to StoreOptions.Removed
+	})
+}
+
+// leaseFor makes what was made with a token end with the token. Without a token there is no chain, and no end.
+func (e *Engine) leaseFor(id string, chain []string, until time.Time, end func(*nsjail.Refusal)) {
+	if len(chain) == 0 {
+		return
+	}
+	var once sync.Once
+	e.leases.live.Store(id, lease{chain: chain, until: until, sandbox: true,
+		end: func(why *nsjail.Refusal) { once.Do(func() { end(why) }) }})
+}

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"brig/changes"
+	"brig/internal/words"
+)
+
+// Bounds of the change sets of one account (Caller.Key). What exceeds them is removed, the oldest first.
+const (
+	MaxChanges      = 100
+	MaxChangesBytes = 1 << 30
+	maxChangesAge   = 30 * 24 * time.Hour
+	maxTenants      = 10_000
+	sweepEvery      = 24 * time.Hour
+)
+
+// owner is whose change sets a directory holds: an agent's, made with one token or without.
+type owner struct {
+	Agent   string   `json:"agent"`
+	Chain   []string `json:"chain,omitempty"` // the ids of the token's blocks
+	Account string   `json:"account"`
+}
+
+// tenants keeps change sets by owner, each in a store of its own: DIR/HASH, with the owner in DIR/HASH.json. A store
+// is removed when its last user releases it and it is empty.
+type tenants struct {
+	dir string
+
+	mu    sync.Mutex
+	all   map[string]owner // by the hash
+	busy  map[string]int
+	swept time.Time // when the sets of all owners were looked at
+}
+
+func (o owner) hash() string {
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{o.Agent, o.Account}, o.Chain...), "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// openTenants reads which owners there are. The directory belongs to brigd alone (changes.Open).
+func openTenants(dir string) (*tenants, error) {
+	if dir == "" {
+		var err error
+		if dir, err = changes.DefaultDir(); err != nil {
+			return nil, err
+		}
+		dir = filepath.Join(dir, "brigd")
+	}
+	store, err := changes.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Close(); err != nil {
+		return nil, err
+	}
+	t := &tenants{dir: dir, all: map[string]owner{}, busy: map[string]int{}}
+	list, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	for _, file := range list {
+		var o owner
+		text, rerr := os.ReadFile(file)
+		if rerr == nil {
+			rerr = json.Unmarshal(text, &o)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		if rerr != nil || o.hash() != name {
+			return nil, fmt.Errorf("%s is not what brigd has written (%v); remove it, and the directory beside it",
+				words.Quote(file), rerr)
+		}
+		t.all[name] = o
+	}
+	return t, errors.Join(err, t.sweep())
+}
+
+// sweep removes the sets that are too old of all owners, who may never run anything again: at the start, and once a day
+// when a set is kept.
+func (t *tenants) sweep() error {
+	t.mu.Lock()
+	due := time.Since(t.swept) > sweepEvery
+	if due {
+		t.swept = time.Now()
+	}
+	t.mu.Unlock()
+	if !due {
+		return nil
+	}
+	var errs []error
+	for _, o := range t.list(func(owner) bool { return true }) {
+		store, done, err := t.use(o, false)
+		if store != nil {
+			_, err = store.Expire()
+			done()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// use opens an owner's store, and makes it if make is set and it is missing. The store is nil if there is none.
+func (t *tenants) use(o owner, make bool) (store *changes.Store, done func(), err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	name := o.hash()
+	if _, ok := t.all[name]; !ok {
+		if !make {
+			return nil, nil, nil
+		}
+		if len(t.all) >= maxTenants {
+			return nil, nil, fmt.Errorf("change sets of %d owners are kept already; have the operator apply or remove some",
+				maxTenants)
+		}
+		text, err := json.Marshal(o)
+		file := filepath.Join(t.dir, name+".json")
+		if err == nil {
+			err = os.WriteFile(file+".new", text, 0o600)
+		}
+		if err == nil {
+			err = os.Rename(file+".new", file) // a kill leaves no part of it under its name
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		t.all[name] = o
+	}
+	if store, err = changes.Open(filepath.Join(t.dir, name)); err != nil {
+		return nil, nil, err
+	}
+	store.Limits = changes.Limits{Age: maxChangesAge, Count: MaxChanges, Bytes: MaxChangesBytes}
+	t.busy[name]++
+	return store, func() { t.release(name, store) }, nil
+}
+
+// release closes a store. If it is empty and has no other user, release removes it.
+func (t *tenants) release(name string, store *changes.Store) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sets, err := store.List()
+	_ = store.Close() // it was read, or written durably
+	if t.busy[name]--; t.busy[name] > 0 || len(sets) > 0 || err != nil {
+		return
+	}
+	delete(t.busy, name)
+	delete(t.all, name)
+	if os.RemoveAll(filepath.Join(t.dir, name)) == nil { // otherwise the next start finds it again
+		_ = os.Remove(filepath.Join(t.dir, name+".json"))
+	}
+}
+
+// list returns the owners that a function selects, in a fixed order.
+func (t *tenants) list(want func(owner) bool) (list []owner) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(t.all)) {
+		if want(t.all[name]) {
+			list = append(list, t.all[name])
+		}
+	}
+	return list
+}
+
+// trim removes the oldest sets of an account that exceed its bounds. The Limits of a store do so for each owner.
+func (t *tenants) trim(account string) error {
+	errs := []error{t.sweep()}
+	owners := t.list(func(o owner) bool { return o.Account == account })
+	if len(owners) < 2 {
+		return errors.Join(errs...)
+	}
+	var sets []*changes.Set
+	for _, o := range owners {
+		store, done, err := t.use(o, false)
+		if store == nil {
+			errs = append(errs, err)
+			continue
+		}
+		defer done()
+		list, err := store.List()
+		sets, errs = append(sets, list...), append(errs, err)
+	}
+	slices.SortFunc(sets, func(a, b *changes.Set) int { return b.Run.Ended.Compare(a.Run.Ended) })
+	bytes := int64(0)
+	for i, s := range sets {
+		if bytes += s.Layer.Size + s.Table.Size; i > 0 && (i >= MaxChanges || bytes > MaxChangesBytes) && !s.Interrupted {
+			errs = append(errs, s.Discard(false))
+		}
+	}
+	return errors.Join(errs...)
+}

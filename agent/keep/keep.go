@@ -1,0 +1,246 @@
+// Package keep stores sandboxes and snapshots as files in a directory that only its owner may enter.
+//
+// A file is a line with the SHA-256 of the rest, a layer (package layer), a line of JSON that describes it, and a line
+// with the size of the layer. It is written under another name, synchronized (fsync(2)) and renamed, so that each
+// name has a whole file at any moment, also after SIGKILL or a loss of power. Only one process may have the directory
+// open.
+package keep
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
+	"brig/internal/words"
+)
+
+const (
+	magic     = "brig keep 1 sha256:"
+	headSize  = int64(len(magic) + 2*sha256.Size + 1)
+	tailSize  = 21 // 20 digits
+	maxMeta   = 1 << 20
+	temporary = ".new-" // begins the names of files that are being written
+)
+
+// name is what a file may be called.
+var name = regexp.MustCompile(`^[a-z]{2}_[a-z0-9]{1,64}$`)
+
+// Dir is an open directory. Its methods may be called concurrently, but for two that save or remove the same name.
+type Dir struct {
+	path string
+	dir  *os.File
+}
+
+// Open opens a directory, and creates it if it is missing: only its last component. It removes what an earlier process
+// has not finished writing.
+func Open(dir string) (*Dir, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("%w; make its parent directory first", err)
+	}
+	f, err := sys.Open(unix.AT_FDCWD, dir, dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, private)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", words.Quote(dir), err)
+	}
+	d := &Dir{dir, f}
+	if err = sys.Flock(f, unix.LOCK_EX|unix.LOCK_NB); err == unix.EWOULDBLOCK {
+		err = errors.New("another brigd has it open; name another directory")
+	}
+	if err == nil {
+		err = d.sweep()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", words.Quote(dir), err), f.Close())
+	}
+	return d, nil
+}
+
+// private returns an error for a file that another user can change, or a directory that one can enter.
+func private(st *unix.Stat_t) error {
+	if int(st.Uid) != unix.Geteuid() {
+		return fmt.Errorf("it belongs to user %d, not to you; name a directory of your own", st.Uid)
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Mode&0o077 != 0 || st.Mode&0o022 != 0 {
+		return fmt.Errorf("other users have access to it (mode %o); chmod 700 it, or name another directory",
+			st.Mode&0o777)
+	}
+	return nil
+}
+
+// Close closes the directory.
+func (d *Dir) Close() error { return d.dir.Close() }
+
+// sweep removes temporary files.
+func (d *Dir) sweep() error {
+	names, err := d.dir.Readdirnames(-1)
+	for _, n := range names {
+		if strings.HasPrefix(n, temporary) && err == nil {
+			err = unix.Unlinkat(int(d.dir.Fd()), n, 0)
+		}
+	}
+	return err
+}
+
+// Names lists the files in the directory.
+func (d *Dir) Names() ([]string, error) {
+	if _, err := d.dir.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	all, err := d.dir.Readdirnames(-1)
+	var list []string
+	for _, n := range all {
+		if name.MatchString(n) {
+			list = append(list, n)
+		}
+	}
+	return list, err
+}
+
+// Save writes a file, which replaces an earlier one. pack writes the layer, and returns what describes it, for JSON.
+// The caller closes the file.
+func (d *Dir) Save(id string, pack func(io.Writer) (meta any, err error)) (*File, error) {
+	fd := int(d.dir.Fd())
+	f, err := sys.Open(fd, temporary+id, path.Join(d.path, id), unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW,
+		private)
+	if err != nil {
+		return nil, err
+	}
+	k, err := write(f, pack)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = unix.Renameat(fd, temporary+id, fd, id)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), unix.Unlinkat(fd, temporary+id, 0))
+	}
+	if err := d.dir.Sync(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return k, nil
+}
+
+// Memory is Save to a file in memory, which ends when it is closed: memfd_create(2).
+func Memory(pack func(io.Writer) (meta any, err error)) (*File, error) {
+	fd, err := unix.MemfdCreate("brig-snapshot", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	f := os.NewFile(uintptr(fd), "snapshot")
+	k, err := write(f, pack)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return k, nil
+}
+
+// Remove removes a file. One that is not there is no error.
+func (d *Dir) Remove(id string) error {
+	if err := unix.Unlinkat(int(d.dir.Fd()), id, 0); err != nil && err != unix.ENOENT {
+		return &os.PathError{Op: "remove", Path: path.Join(d.path, id), Err: err}
+	}
+	return d.dir.Sync()
+}
+
+// File is one that is open. It does not change any more.
+type File struct {
+	Meta []byte
+	f    *os.File
+	size int64
+}
+
+// Layer reads the layer from its start.
+func (k *File) Layer() *io.SectionReader { return io.NewSectionReader(k.f, headSize, k.size) }
+
+// Size returns the size of the layer in bytes.
+func (k *File) Size() int64 { return k.size }
+
+// Close closes the file.
+func (k *File) Close() error { return k.f.Close() }
+
+// write fills a file.
+func write(f *os.File, pack func(io.Writer) (any, error)) (*File, error) {
+	if _, err := f.Seek(headSize, io.SeekStart); err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	w := io.MultiWriter(f, sum)
+	meta, err := pack(w)
+	if err != nil {
+		return nil, err
+	}
+	end, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
+	}
+	k := &File{f: f, size: end - headSize}
+	if k.Meta, err = json.Marshal(meta); err != nil {
+		return nil, err
+	}
+	if _, err = fmt.Fprintf(w, "%s\n%020d\n", k.Meta, k.size); err != nil {
+		return nil, err
+	}
+	_, err = f.WriteAt([]byte(magic+hex.EncodeToString(sum.Sum(nil))+"\n"), 0)
+	return k, err
+}
+
+// errDamaged is the error for a file that is not as it was written.
+var errDamaged = errors.New("it is damaged: its digest is another; remove it, or put a backup in its place")
+
+// Load opens a file, and checks all of it before it returns.
+func (d *Dir) Load(id string) (*File, error) {
+	f, err := sys.Open(int(d.dir.Fd()), id, path.Join(d.path, id), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK,
+		func(st *unix.Stat_t) error {
+			if st.Mode&unix.S_IFMT != unix.S_IFREG {
+				return errors.New("it is no regular file; remove it")
+			}
+			return private(st)
+		})
+	if err != nil {
+		return nil, err
+	}
+	k, err := check(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", words.Quote(f.Name()), err), f.Close())
+	}
+	return k, nil
+}
+
+func check(f *os.File) (*File, error) {
+	head := make([]byte, headSize)
+	if _, err := io.ReadFull(f, head); err != nil || !bytes.HasPrefix(head, []byte(magic)) {
+		return nil, errDamaged
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	if err != nil {
+		return nil, err
+	}
+	if magic+hex.EncodeToString(sum.Sum(nil))+"\n" != string(head) || n < tailSize {
+		return nil, errDamaged
+	}
+	tail := make([]byte, tailSize)
+	if _, err := f.ReadAt(tail, headSize+n-tailSize); err != nil {
+		return nil, err
+	}
+	size, err := strconv.ParseInt(string(tail[:tailSize-1]), 10, 64)
+	left := n - tailSize - size
+	if err != nil || size < 0 || left < 1 || left > maxMeta {
+		return nil, errDamaged
+	}
+	k := &File{Meta: make([]byte, left-1), f: f, size: size} // without the end of its line
+	_, err = f.ReadAt(k.Meta, headSize+size)
+	return k, err
+}

@@ -1,0 +1,57 @@
+package lang
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"brig/internal/words"
+	"brig/nsjail"
+)
+
+// Use has code in a language run by the program at a path of the jail. shown, if not nil, is a directory that each
+// jail for that language shows, read-only: a program outside of the root is there with its libraries at the paths that
+// they expect. Use is called before the Languages are used otherwise.
+func (l *Languages) Use(language, file string, shown *nsjail.Mount) error {
+	g := l.named(language)
+	switch {
+	case g == nil:
+		var names []string
+		for _, g := range l.list {
+			names = append(names, g.name)
+		}
+		return fmt.Errorf("%s is not a language that brig knows; write %s", words.Quote(words.Short(language, maxShown)),
+			words.Or(names))
+	case !path.IsAbs(file) || path.Clean(file) != file || strings.ContainsRune(file, 0):
+		return fmt.Errorf("%s is not an absolute path of a program; write as in /venv/bin/python", words.Quote(file))
+	}
+	g.programs = []program{{path: file, real: file, shown: shown}}
+	return nil
+}
+
+// Working returns an error unless the language, which was tried (Try), runs code.
+func (l *Languages) Working(language string) error {
+	if _, _, no := l.find(language); no != nil {
+		return fmt.Errorf("%s", no.Message)
+	}
+	return nil
+}
+
+// Shown returns the mount that a Job's language needs, or nil. Prepare does not add it: it is the operator's, and no
+// part of the request.
+func (l *Languages) Shown(j *nsjail.Job) *nsjail.Mount {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if g := l.names[j.Language]; g != nil && len(g.programs) > 0 {
+		return g.programs[0].shown
+	}
+	return nil
+}
+
+// show adds a program's mount to a Job, before all others.
+func (p *program) show(j *nsjail.Job) {
+	if p.shown != nil {
+		j.Spec.Mounts = slices.Insert(slices.Clip(j.Spec.Mounts), 0, *p.shown)
+	}
+}

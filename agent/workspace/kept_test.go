@@ -1,0 +1,142 @@
+package workspace
+
+import (
+	"archive/tar"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A payload exchanges a file for a link out of the volume, a FIFO and a directory, and cuts it, while the files are
+// packed: nothing outside is read, nothing waits for the FIFO, and the layer can be unpacked.
+func TestPackRaces(t *testing.T) {
+	v := newReal(t, 4<<20, 200)
+	at := fmt.Sprintf("/proc/self/fd/%d/work/", v.Root().Fd())
+	secret := t.TempDir() + "/secret"
+	must(t, os.WriteFile(secret, []byte("outside"), 0o644))
+	must(t, os.WriteFile(at+"f", bytes.Repeat([]byte("inside"), 20_000), 0o644))
+	must(t, os.Symlink(secret, at+"link"))
+	must(t, os.Symlink("/", at+"root"))
+	must(t, unix.Mkfifo(at+"fifo", 0o644))
+	must(t, os.MkdirAll(at+"d/e", 0o755))
+	must(t, os.WriteFile(at+"d/e/f", []byte("deep"), 0o644))
+	end := make(chan struct{})
+	var payload sync.WaitGroup
+	payload.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-end:
+				return
+			default:
+			}
+			other := []string{"link", "fifo", "d", "root"}[i%4]
+			for range 2 { // there and back
+				if err := unix.Renameat2(unix.AT_FDCWD, at+"f", unix.AT_FDCWD, at+other, unix.RENAME_EXCHANGE); err != nil {
+					t.Error(err)
+				}
+			}
+			_ = os.Truncate(at+"f", int64(i%120_000))
+		}
+	})
+	b := &Sandbox{Tree: NewTree(v), Volume: v, CreateOptions: CreateOptions{Size: 4 << 20, Inodes: 200}}
+	for range 300 {
+		var text bytes.Buffer
+		if _, err := b.Pack(&text); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text.Bytes(), []byte("outside")) {
+			t.Fatal("a file outside was read")
+		}
+		for r := tar.NewReader(&text); ; {
+			_, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			must(t, err)
+		}
+	}
+	close(end)
+	payload.Wait()
+	var text bytes.Buffer
+	_, err := b.Pack(&text)
+	must(t, err)
+	must(t, unpack(text.Bytes(), newReal(t, 4<<20, 200)))
+}
+
+// unpack unpacks a layer.
+func unpack(text []byte, v Volume) error {
+	files, err := Read(io.NewSectionReader(bytes.NewReader(text), 0, int64(len(text))))
+	if err != nil {
+		return err
+	}
+	return files.Unpack(v, 0, 0)
+}
+
+// What a layer holds belongs to the payload's user, and does not exceed the quota.
+func TestUnpackIsThePayloads(t *testing.T) {
+	var text bytes.Buffer
+	w := tar.NewWriter(&text)
+	for _, h := range []*tar.Header{{Typeflag: tar.TypeDir, Name: "work/", Mode: 0o755}, {Name: "work/f", Mode: 0o4755, Size: 5000, Uid: 0},
+		{Typeflag: tar.TypeLink, Name: "work/hard", Linkname: "work/f"}, {Typeflag: tar.TypeSymlink, Name: "work/l", Linkname: "/"}} {
+		must(t, w.WriteHeader(h))
+		if h.Size > 0 {
+			_, err := w.Write(bytes.Repeat([]byte("t"), 5000))
+			must(t, err)
+		}
+	}
+	must(t, w.Close())
+	v := newReal(t, 1<<20, 100)
+	must(t, unpack(text.Bytes(), v))
+	uid, gid := v.Owner()
+	for _, name := range []string{"work", "work/f", "work/hard", "work/l"} {
+		var st unix.Stat_t
+		must(t, unix.Lstat(fmt.Sprintf("/proc/self/fd/%d/%s", v.Root().Fd(), name), &st))
+		if int(st.Uid) != uid || int(st.Gid) != gid || st.Mode&0o7000 != 0 {
+			t.Errorf("%s: %d:%d %o", name, st.Uid, st.Gid, st.Mode)
+		}
+	}
+	if fsuid, _ := unix.SetfsuidRetUid(-1); fsuid != os.Geteuid() {
+		t.Errorf("the thread acts for %d", fsuid)
+	}
+	wantCode(t, "more bytes", unpack(text.Bytes(), newReal(t, 4096, 100)), CodeDiskFull)
+	wantCode(t, "more files", unpack(text.Bytes(), newReal(t, 1<<20, 6)), CodeDiskFull)
+	if err := unpack(text.Bytes()[:700], newReal(t, 1<<20, 100)); err == nil {
+		t.Error("a cut layer is taken")
+	}
+}
+
+// What is restored keeps its id, times and first files, and counts.
+func TestPast(t *testing.T) {
+	var filled int64
+	s := NewStore(StoreOptions{Max: 2, Make: func(size, inodes int64) (Volume, error) {
+		v, _ := newDir(t)
+		return v, nil
+	}})
+	defer s.Close()
+	past := &Past{ID: "sb_past", Created: time.Now().Add(-time.Hour), Used: time.Now().Add(-time.Minute)}
+	b, err := s.Create("me", CreateOptions{Past: past, TTL: 2 * time.Minute,
+		Fill: func(v Volume, size, inodes int64) error { filled = size; return nil }})
+	must(t, err)
+	if b.ID != past.ID || !b.Created.Equal(past.Created) || !b.Expires().Equal(past.Used.Add(2*time.Minute)) || filled != b.Size {
+		t.Errorf("%+v", b)
+	}
+	hold, err := s.Hold("me", 1<<20)
+	must(t, err)
+	_, err = s.Create("me", CreateOptions{})
+	wantCode(t, "a third", err, CodeTooMany)
+	if n := s.Count(); n != 1 {
+		t.Errorf("%d sandboxes", n)
+	}
+	hold.Release()
+	_, err = s.Create("me", CreateOptions{Fill: func(Volume, int64, int64) error { return refuse(CodeDiskFull, "full") }})
+	wantCode(t, "one that cannot be filled", err, CodeDiskFull)
+	if n := s.Count(); n != 1 {
+		t.Errorf("%d sandboxes", n)
+	}
+}
