@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
 	"brig/agent/audit"
 	"brig/agent/engine"
 	"brig/agent/policy"
+	"brig/agent/share"
 	"brig/agent/token"
 	"brig/agent/workspace"
 	"brig/cmd/brigd/internal/admit"
@@ -71,14 +73,22 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 			log.Error("a sandbox is not removed", "sandbox", b.ID, "by", by, "error", err)
 		}
 	}
+	o.StoreFailed = func(id, what string, err error) {
+		log.Error("a sandbox, snapshot or change set "+what, "id", id, "error", err)
+	}
 	o.WarmFailed = func(language string, err error) {
 		log.Error("warm interpreters could not be replaced by those with other limits", "language", language, "error", err)
 	}
-	if p.engine, err = engine.New(o); err != nil {
+	if p.engine, err = engine.New(o); errors.Is(err, engine.ErrStore) {
+		return p, fmt.Errorf("--sandbox-store: %w", err)
+	} else if err != nil {
 		return p, fmt.Errorf("the engine: %w; brig doctor says what this machine lacks", err)
 	}
 	if err = p.engine.Lacks(); err != nil {
 		return p, err
+	}
+	if err = p.engine.CheckInterpreters(ctx); err != nil {
+		return p, fmt.Errorf("--language: %w", err)
 	}
 	if err = p.engine.Prestart(ctx); err != nil {
 		return p, fmt.Errorf("--warm: %w", err)
@@ -151,6 +161,10 @@ func (p *daemon) gauges() {
 			return list
 		}
 	}
+	o.Images = p.c.Engine.Images
+	for _, s := range p.c.Engine.Shares {
+		o.Shares = append(o.Shares, s.Name)
+	}
 	if p.audit != nil {
 		o.AuditBroken = func() bool { return p.audit.Broken() != nil }
 	}
@@ -164,15 +178,31 @@ func (p *daemon) newGate() *admit.Gate {
 	return admit.New(o)
 }
 
-// collect removes the control groups left by a killed brigd. A killed brigd leaves nothing else.
+// collect removes what a killed brigd has left: control groups, what stood for absent protected paths, and changes of
+// shares on disk.
 func (p *daemon) collect(parent string) {
-	removed, busy, err := nsjail.CollectGroups(parent)
-	if err != nil {
-		p.log.Warn("control groups of earlier runs are not looked for", "error", err)
-		return
+	type leftover struct {
+		what    string
+		collect func() (removed []string, busy int, err error)
 	}
-	if len(removed) > 0 {
-		p.log.Info("control groups of earlier runs are removed", "removed", len(removed), "in_use", busy)
+	list := []leftover{
+		{"control groups", func() ([]string, int, error) { return nsjail.CollectGroups(parent) }},
+		{"sockets at protected paths", func() ([]string, int, error) {
+			removed, err := nsjail.CollectGhosts()
+			return removed, 0, err
+		}},
+	}
+	if slices.ContainsFunc(p.c.Engine.Shares, func(s share.Share) bool { return s.Store == nsjail.StoreDisk }) {
+		list = append(list, leftover{"changes of shares", nsjail.CollectStores})
+	}
+	for _, l := range list {
+		removed, busy, err := l.collect()
+		if err != nil {
+			p.log.Warn(l.what+" of earlier runs are not all removed", "error", err)
+		}
+		if len(removed) > 0 {
+			p.log.Info(l.what+" of earlier runs are removed", "removed", len(removed), "in_use", busy)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func serveMCP(c *config.Config, std cli.Stdio) int {
 // options returns what both faces over HTTP, and MCP over stdio, are made of.
 func (p *daemon) options() front.Options {
 	return front.Options{Engine: p.served(), Gate: p.trace.Gate(p.gate), Version: version, Logger: p.log,
-		MaxBody: int64(p.c.MaxBody)}
+		MaxBody: int64(p.c.MaxBody), Changes: p.c.HasCOW(), Apply: p.c.Engine.AllowApply}
 }
 
 // mcp returns the HTTP handler for /mcp, /healthz and /metrics.

@@ -7,14 +7,14 @@ import (
 
 	"brig/cmd/brigd/internal/auditcmd"
 	"brig/cmd/brigd/internal/config"
+	"brig/cmd/brigd/internal/images"
 	"brig/cmd/brigd/internal/policycmd"
 	"brig/cmd/brigd/internal/tokencmd"
 	"brig/internal/cli"
 	"brig/internal/words"
 )
 
-// version is the version of this source.
-const version = "0.1.0"
+const version = cli.Version
 
 // program returns the table of commands, in the order of help.
 func program() *cli.Program {
@@ -23,6 +23,8 @@ func program() *cli.Program {
 		Commands: []cli.Command{
 			server("serve", "serve HTTP and JSON, by default on a Unix socket of your own", serve),
 			server("mcp", "serve the Model Context Protocol, on stdin and stdout or with --http", serveMCP),
+			tool("image", "pull|import|list|inspect|rm|prune|export|commit [ARG...]",
+				"bring images into the store, show and remove them, make new ones", images.Usage, images.Run),
 			tool("policy", "list|show|schema|lint|diff|explain [ARG...]", "check, compare and explain policies",
 				policycmd.Usage, policycmd.Run),
 			tool("token", "keygen|mint|attenuate|inspect|verify|revoke [ARG...]",
@@ -48,6 +50,7 @@ func examples() []cli.Example {
 			"a policy, an audit log, and bounds on callers"},
 		{"brigd serve --listen tcp:127.0.0.1:8470 --api-key-file keys", "TCP, for callers with a key"},
 		{"brigd serve --config /etc/brigd.json", "the same settings in a file"},
+		{"brigd image pull python:3.12-slim", "an image, for brig run --image"},
 		{"brigd mcp", "MCP on stdin and stdout: what to write into an MCP client's configuration"},
 		{"brigd mcp --tools tools.yaml --policy minimal", "tools of your own, and a policy"},
 		{"brigd mcp --http --listen tcp:127.0.0.1:8471 --api-key-file keys", "MCP by HTTP at /mcp"},
@@ -92,11 +95,11 @@ Sizes are as docker's (64k, 512m, 1g), times as Go's (500ms, 30s, 1h) or in seco
 ` + socketText + `
 
 Signals:
-  SIGTERM, SIGINT, SIGHUP   take no more runs, let those go on that have been taken, for
-                            --drain-timeout, and end; a second one cancels them
+  SIGTERM, SIGINT, SIGHUP   accept no more runs, wait up to --drain-timeout for those that
+                            were accepted, and end; a second signal cancels them
 
 Exit codes:
-  0    ended as it was told to
+  0    brigd has ended after a signal
   125  brigd could not start; a line on stderr says why
 `
 
@@ -117,16 +120,18 @@ const options = "These are the flags of serve and mcp. Each has a key, in bracke
 // manualRest writes the sections of brigd(8) that follow the flags.
 func manualRest(m *cli.Page) {
 	m.Section("SOCKETS", strings.Join(strings.Fields(socketText), " "))
+	m.Section("BRIGD IMAGE")
+	m.Verbatim(images.Usage)
 	m.Section("BRIGD POLICY")
 	m.Verbatim(policycmd.Usage)
 	m.Section("BRIGD TOKEN")
 	m.Verbatim(tokencmd.Usage)
 	m.Section("BRIGD AUDIT")
 	m.Verbatim(auditcmd.Usage)
-	m.Section("SIGNALS", "At SIGTERM, SIGINT or SIGHUP no more runs are taken; those that have been taken go on for "+
-		"--drain-timeout. A second signal cancels them.")
+	m.Section("SIGNALS", "After SIGTERM, SIGINT or SIGHUP no more runs are accepted; those that were accepted may go on "+
+		"for --drain-timeout. A second signal cancels them.")
 	m.Section("EXIT STATUS")
-	m.Item("0", "", "ended as it was told to")
+	m.Item("0", "", "brigd has ended after a signal")
 	m.Item("125", "", "brigd could not start; a line on stderr tells why")
 	m.Section("SEE ALSO", "brig(1), unix(7), sd_listen_fds(3)")
 }

@@ -71,7 +71,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 		{"serve --spec " + key, "--spec"},
 		{"serve --token-key " + key + " --state-dir " + d + "/state", "--token-key"},
 		{"serve --audit " + key + "/a", "--audit"},
-		{"serve --config " + key, "it is not JSON"},
+		{"serve --config " + key, "the file is not JSON"},
 		{"mcp --listen unix", "--http"},
 		{"mcp --tools " + key, "tools"},
 		{"version --jsn", "--json"},

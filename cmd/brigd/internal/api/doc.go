@@ -9,7 +9,7 @@
 //
 // # Processing of a request
 //
-//	headers ─► Host, Origin ─► authenticator ─► route, query ─► body ─► gate ─► engine ─► answer
+//	headers -> Host, Origin -> authenticator -> route, query -> body -> gate -> engine -> answer
 //	           421, 403        401              404, 405, 400   4xx     429, 503  any     200
 //
 // Paths are matched as sent, segment by segment, and decoded afterwards. They are neither cleaned nor redirected, so

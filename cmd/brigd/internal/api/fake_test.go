@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/cmd/brigd/internal/fakes"
 	"brig/nsjail"
 )
 
 // fake is an Engine whose programs are words: Code names what the run does.
 type fake struct {
+	fakes.Constant
 	mu     sync.Mutex
 	n      int
 	boxes  map[string]*fakeBox
@@ -167,6 +169,26 @@ func (f *fake) DeleteSandbox(c engine.Caller, id string) error {
 	}
 	delete(f.boxes, id)
 	return nil
+}
+
+func (f *fake) Snapshot(c engine.Caller, id string) (*engine.SnapshotInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b, err := f.box(c, id)
+	if err != nil {
+		return nil, err
+	}
+	return &engine.SnapshotInfo{ID: "sn_of_" + id, Agent: b.info.Agent, Sandbox: id, State: "idle"}, nil
+}
+
+func (f *fake) Snapshots(c engine.Caller) []engine.SnapshotInfo { return nil }
+
+func (f *fake) DeleteSnapshot(c engine.Caller, id string) error {
+	if id, ok := strings.CutPrefix(id, "sn_of_"); ok {
+		_, err := f.Sandbox(c, id)
+		return err
+	}
+	return unknown("not_found", "snapshot")
 }
 
 func (f *fake) PutFile(c engine.Caller, id, path string, r io.Reader, _ fs.FileMode) (*engine.FileInfo, error) {

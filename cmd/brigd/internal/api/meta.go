@@ -12,6 +12,10 @@ func (c *call) languages() (any, error) {
 	return LanguageList{append([]engine.Language{}, c.Engine.Languages()...)}, nil
 }
 
+func (c *call) images() (any, error) { return ImageList{c.Engine.Images(c.Caller)}, nil }
+
+func (c *call) shares() (any, error) { return ShareList{c.Engine.Shares(c.Caller)}, nil }
+
 func (c *call) version() (any, error) { return Version{c.Version, "v1", runtime.Version()}, nil }
 
 // health answers GET /healthz: for everyone with the status, for authenticated callers also with details.

@@ -81,6 +81,13 @@ func sandboxRoutes() []route {
 		{method: "DELETE", path: "/v1/sandboxes/{id}", id: "deleteSandbox",
 			summary: "End what runs in a sandbox, and remove it with its files.", status: 204, fails: []int{409},
 			handle: (*call).deleteSandbox},
+		{method: "POST", path: "/v1/sandboxes/{id}/snapshot", id: "createSnapshot",
+			summary: "Keep the files of a sandbox as they are. Runs whose jails have a control group stand still meanwhile.",
+			status:  201, out: engine.SnapshotInfo{}, fails: []int{409, 429, 507}, handle: (*call).createSnapshot},
+		{method: "GET", path: "/v1/snapshots", id: "listSnapshots", summary: "List the agent's snapshots.", status: 200,
+			out: SnapshotList{}, handle: (*call).listSnapshots},
+		{method: "DELETE", path: "/v1/snapshots/{id}", id: "deleteSnapshot",
+			summary: "Delete a snapshot. Sandboxes that were made from it stay.", status: 204, handle: (*call).deleteSnapshot},
 		{method: "POST", path: "/v1/sandboxes/{id}/exec", id: "exec", summary: "Run a program or a command in a sandbox.",
 			query: []param{stdinParam}, in: engine.Request{}, status: 200, out: engine.Response{}, events: true,
 			fails: runFails, handle: (*call).run},
@@ -106,16 +113,46 @@ func sandboxRoutes() []route {
 			handle: (*call).putFile},
 		{method: "GET", path: file, id: "getFile", summary: "Read a file of a sandbox.", status: 200, rawOut: binary,
 			fails: []int{409, 413}, handle: (*call).getFile},
+		{method: "PUT", path: "/v1/sandboxes/{id}/tree", id: "putTree",
+			summary: "Write the files of a tar archive below a directory of a sandbox. They keep their permissions.",
+			query:   []param{treePath}, raw: tarType, status: 200, out: engine.TreeStats{},
+			fails: []int{408, 409, 413, 415, 507}, handle: (*call).putTree},
+		{method: "GET", path: "/v1/sandboxes/{id}/tree", id: "getTree",
+			summary: "Read all files below a directory of a sandbox as a tar archive.",
+			query:   []param{treePath}, status: 200, rawOut: tarType, fails: []int{409, 413}, handle: (*call).getTree},
 		{method: "DELETE", path: file, id: "deleteFile",
 			summary: "Remove a file of a sandbox, or a directory with everything in it.", status: 204, fails: []int{409},
 			handle: (*call).deleteFile},
 	}
 }
 
+var treePath = param{"path", "the directory, absolute or below /work; /work if left out", nil}
+
 func otherRoutes() []route {
 	return []route{
 		{method: "GET", path: "/v1/languages", id: "languages", summary: "List the languages that work here.", status: 200,
 			out: LanguageList{}, handle: (*call).languages},
+		{method: "GET", path: "/v1/images", id: "images",
+			summary: "List the images that you may name as the root of a run, with the languages in each.", status: 200,
+			out: ImageList{}, handle: (*call).images},
+		{method: "GET", path: "/v1/shares", id: "shares",
+			summary: "List the directories of the operator's that you may mount, each with the highest mode.", status: 200,
+			out: ShareList{}, handle: (*call).shares},
+		{method: "GET", path: "/v1/changes", id: "changes",
+			summary: "List your change sets, the newest first: what runs have changed in shares of mode cow.", status: 200,
+			out: ChangeList{}, handle: (*call).changes},
+		{method: "GET", path: "/v1/changes/{id}/diff", id: "diffChanges",
+			summary: "Show a change set as git diff does.",
+			query:   []param{{"path", "only this file or directory", nil}}, status: 200, rawOut: "text/plain",
+			fails: []int{409, 413}, handle: (*call).diffChanges},
+		{method: "POST", path: "/v1/changes/{id}/apply", id: "applyChanges",
+			summary: "Change the share as the run has changed its copy; only if the operator allows it. Nothing changes if " +
+				"a file of the share is not as the run has seen it.",
+			in: engine.ApplyRequest{}, bare: true, status: 200, out: engine.Applied{}, fails: []int{408, 409, 413, 415},
+			handle: (*call).applyChanges},
+		{method: "DELETE", path: "/v1/changes/{id}", id: "discardChanges",
+			summary: "Remove a change set; only if the operator allows it.", status: 204, fails: []int{409},
+			handle: (*call).discardChanges},
 		{method: "GET", path: "/v1/version", id: "version", summary: "Say which brigd this is.", status: 200,
 			out: Version{}, handle: (*call).version},
 		{method: "GET", path: "/healthz", id: "health",
@@ -130,19 +167,31 @@ func otherRoutes() []route {
 	}
 }
 
-const binary = "application/octet-stream"
+const (
+	binary  = "application/octet-stream"
+	tarType = "application/x-tar"
+)
 
 // components returns a value of each type that the OpenAPI document names.
 func components() []any {
 	return []any{engine.Request{}, engine.Response{}, engine.Event{}, engine.SandboxRequest{}, engine.SandboxInfo{},
-		engine.File{}, engine.Size(0), engine.Seconds(0), engine.Violation{}, engine.Truncated{}, engine.Language{},
-		engine.FileInfo{}, nsjail.Refusal{}, nsjail.Usage{}, SandboxList{}, RunList{}, live.Run{}, monitor.Stats{},
+		engine.SnapshotInfo{}, SnapshotList{},
+		engine.File{}, engine.Size(0), engine.Seconds(0), engine.Mount{}, engine.ShareInfo{}, ShareList{},
+		engine.ChangeSet{}, engine.ApplyRequest{}, engine.Applied{}, ChangeList{},
+		engine.ImageInfo{}, ImageList{}, engine.Violation{}, engine.Truncated{}, engine.Language{},
+		engine.FileInfo{}, engine.TreeStats{},
+		nsjail.Refusal{}, nsjail.Usage{}, SandboxList{}, RunList{}, live.Run{}, monitor.Stats{},
 		FileList{}, PathAllowed{}, LanguageList{}, StdinTaken{}, Version{}, Health{}}
 }
 
 // SandboxList is the answer to GET /v1/sandboxes.
 type SandboxList struct {
 	Sandboxes []engine.SandboxInfo `json:"sandboxes"`
+}
+
+// SnapshotList is the answer to GET /v1/snapshots.
+type SnapshotList struct {
+	Snapshots []engine.SnapshotInfo `json:"snapshots"`
 }
 
 // RunList is the answer to GET /v1/sandboxes/{id}/runs.
@@ -166,6 +215,21 @@ type PathAllowed struct {
 // LanguageList is the answer to GET /v1/languages.
 type LanguageList struct {
 	Languages []engine.Language `json:"languages"`
+}
+
+// ImageList is the answer to GET /v1/images.
+type ImageList struct {
+	Images []engine.ImageInfo `json:"images"`
+}
+
+// ShareList is the answer to GET /v1/shares.
+type ShareList struct {
+	Shares []engine.ShareInfo `json:"shares"`
+}
+
+// ChangeList is the answer to GET /v1/changes.
+type ChangeList struct {
+	Changes []engine.ChangeSet `json:"changes"`
 }
 
 // StdinTaken is the answer to POST /v1/runs/{id}/stdin.

@@ -36,3 +36,17 @@ func (c *call) listRuns() (any, error) {
 }
 
 func (c *call) deleteSandbox() (any, error) { return nil, c.Engine.DeleteSandbox(c.Caller, c.id) }
+
+func (c *call) createSnapshot() (any, error) {
+	info, err := c.Engine.Snapshot(c.Caller, c.id)
+	if err == nil {
+		c.Header().Set("Location", "/v1/snapshots/"+info.ID)
+	}
+	return info, err
+}
+
+func (c *call) listSnapshots() (any, error) {
+	return SnapshotList{append([]engine.SnapshotInfo{}, c.Engine.Snapshots(c.Caller)...)}, nil
+}
+
+func (c *call) deleteSnapshot() (any, error) { return nil, c.Engine.DeleteSnapshot(c.Caller, c.id) }

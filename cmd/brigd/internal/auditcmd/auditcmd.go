@@ -6,9 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -19,63 +19,46 @@ import (
 	"brig/internal/words"
 )
 
-// Exit codes.
-const (
-	exitOK    = 0
-	exitNo    = 1   // the log was altered or is incomplete
-	exitUsage = 125 // brigd could not do as asked
-)
-
 // Usage is the help text.
 const Usage = `  brigd audit verify audit.jsonl
-  brigd audit verify --anchor 5120:9f86d081884c7d65... audit.jsonl   # what verify has said before
+  brigd audit verify --anchor 5120:9f86d081884c7d65... audit.jsonl   # the anchor that verify has printed before
   brigd audit show --agent ci --since 1h audit.jsonl
   brigd audit show --run run_x --json audit.jsonl
 
 Usage: brigd audit verify [FLAG...] FILE...
        brigd audit show [FLAG...] FILE...
 
-One FILE stands for itself and the older files beside it (FILE.000001 and so on); several are read as they are, the
-oldest first.
+One FILE includes the older files beside it (FILE.000001 and so on). Several files are read in the given order, which
+must begin with the oldest.
 
-verify checks that each line is whole and follows the one before, and prints how many there are and the last hash. Keep
-that elsewhere: nothing in a log shows that its end was cut off.
+verify checks the hash chain: each line must be complete and follow the one before. It prints the number of lines and
+the last hash. Keep these elsewhere, since a log does not show that its end was cut off.
   --anchor N:HASH  the log must still have line N with this hash
   --key FILE       a public key that signs checkpoints; may be repeated
-  --json           the report as JSON
+  --json           print the report as JSON
 
-show prints events, and checks the chain as it goes.
+show prints events and checks the chain meanwhile.
   --run ID, --agent NAME, --token ID, --sandbox ID, --event KIND, --status STATUS
-                   only those that have it; the status of a refused run is refused
+                   only events with this value; the status of a refused run is refused
   --since WHEN, --until WHEN
                    a duration back from now (90m) or an instant (2030-01-31T12:00:00Z)
-  --last N         the last N of them
-  --json           the lines as they are in the log
+  --last N         the last N events
+  --json           the lines of the log, unchanged
 
-Exit codes: 0; 1 the log is not as it was written; 125 brigd could not do it.
+Exit codes: 0; 1 the log was altered or is incomplete; 125 brigd could not do it.
 `
 
 // Run runs brigd audit with args, the arguments after these words, and returns the exit code.
 func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
-	out := bufio.NewWriter(stdout)
-	err := (&command{out: out}).verbs().Run(args)
-	if errors.Is(err, flag.ErrHelp) {
-		_, err = io.WriteString(out, Usage)
-	}
-	if ferr := out.Flush(); ferr != nil && err == nil {
-		err = fmt.Errorf("cannot write to standard output: %w", ferr)
-	}
-	if err == nil {
-		return exitOK
-	}
-	code := exitUsage
+	return (&command{out: bufio.NewWriter(stdout)}).verbs().Main(args, stdout, stderr)
+}
+
+// failed returns 1 for a log that was altered or is incomplete.
+func failed(err error) (code int, text string) {
 	if errors.As(err, new(*audit.BadLine)) || errors.Is(err, audit.ErrNotProven) {
-		code = exitNo
+		return 1, err.Error()
 	}
-	if _, werr := fmt.Fprintln(stderr, words.JSON("brigd audit: "+err.Error())); werr != nil {
-		return exitUsage
-	}
-	return code
+	return verbs.ExitUsage, err.Error()
 }
 
 type command struct {
@@ -87,26 +70,26 @@ type command struct {
 }
 
 func (c *command) verbs() *verbs.Set {
-	named := func(word string, run func(files []string) error) func([]string) error {
+	flushed := func(run func(files []string) error) func([]string) error {
 		return func(files []string) error {
-			if len(files) == 0 {
-				return fmt.Errorf("%s: name the file, as in brigd audit %s audit.jsonl", word, word)
+			err := run(files)
+			if ferr := c.out.Flush(); ferr != nil && err == nil {
+				err = fmt.Errorf("cannot write to standard output: %w", ferr)
 			}
-			return run(files)
+			return err
 		}
 	}
-	return &verbs.Set{Name: "brigd audit", None: "verify or show", Is: "a command of it", Verbs: []verbs.Verb{
-		{Name: "verify", Run: named("verify", c.runVerify), Flags: func(f *flag.FlagSet) {
-			f.BoolVar(&c.json, "json", false, "")
-			f.Func("anchor", "", c.anchor)
-			f.Func("key", "", c.key)
-		}},
-		{Name: "show", Run: named("show", c.runShow), Flags: func(f *flag.FlagSet) {
-			f.BoolVar(&c.json, "json", false, "")
-			c.filter.flags(f)
-			f.Func("last", "", c.setLast)
-		}},
+	s := &verbs.Set{Name: "brigd audit", Usage: Usage, Failed: failed, Verbs: []verbs.Verb{
+		{Name: "verify", Args: "FILE...", Least: 1, Most: math.MaxInt, Run: flushed(c.runVerify), Flags: "json anchor key"},
+		{Name: "show", Args: "FILE...", Least: 1, Most: math.MaxInt, Run: flushed(c.runShow),
+			Flags: "json last run agent token sandbox event status since until"},
 	}}
+	s.Flags.BoolVar(&c.json, "json", false, "")
+	s.Flags.Func("anchor", "", c.anchor)
+	s.Flags.Func("key", "", c.key)
+	s.Flags.Func("last", "", c.setLast)
+	c.filter.flags(&s.Flags)
+	return s
 }
 
 func (c *command) key(path string) error {

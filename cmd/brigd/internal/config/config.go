@@ -44,6 +44,8 @@ type Config struct {
 	Optional       []string
 	GoCache        bool
 	Warm           []string       // Engine.Warm as it was written
+	Shares         []string       // Engine.Shares as they were written
+	Languages      []string       // Engine.Interpreters as they were written
 	Engine         engine.Options // a MaxBytesPerAgent of 0 is half of the total
 	SandboxInodes  int
 	Gate           admit.Options
@@ -61,7 +63,7 @@ func Default() *Config {
 	return &Config{MaxConnections: 1024, MaxRequests: 1024, MaxBody: 32 << 20, MaxFile: 256 << 20,
 		Audit: audit.Options{Sync: audit.SyncInterval, MaxBytes: 64 << 20},
 		Engine: engine.Options{Timeout: engine.DefaultTimeout, MaxTimeout: engine.DefaultMaxTimeout,
-			MaxOutput: engine.DefaultMaxOutput,
+			MaxOutput: engine.DefaultMaxOutput, SaveEvery: engine.DefaultSaveEvery,
 			Sandboxes: workspace.StoreOptions{Max: 64, MaxPerAgent: 16, MaxBytes: 4 << 30, DefaultSize: 128 << 20,
 				MaxSize: 1 << 30, DefaultTTL: 30 * time.Minute, MaxTTL: 24 * time.Hour}},
 		SandboxInodes: 16384,

@@ -228,7 +228,7 @@ func TestFileErrors(t *testing.T) {
 		`{"drain_timeout": "soon"}`:           "drain_timeout: ",
 		`{"drain_timeout": -1}`:               "drain_timeout: it is out of bounds",
 		`{"mcp": {"http": true}}`:             `"mcp" is not a key here`,
-		`{} {}`:                               "there is more after the closing brace",
+		`{} {}`:                               "there is data after the closing brace",
 		`{"log": {"level": "info"`:            "ends too early",
 		"{\"log\":\n {\"level\" 3}}":          "line 2 column",
 		"{\"log\": {\"level\": \"\xff\"}}":    "not UTF-8",

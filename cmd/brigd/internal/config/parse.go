@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -124,18 +125,11 @@ func (c *Config) read(in *strictjson.Reader, path string, f *cli.Flag, from stri
 	return in.WrongType(path, t, kind)
 }
 
+// render refers to the help for an unknown key: the list is long.
 func render(e *strictjson.Error) error {
-	switch e.Code {
-	case strictjson.Syntax:
-		return fmt.Errorf("%s: it is not JSON: %w; correct it", e.Where(), e.Err)
-	case strictjson.Trailing:
-		return fmt.Errorf("%s: there is more after the closing brace; remove it", e.Where())
-	case strictjson.Unknown:
-		fix := "brigd help serve lists them"
-		if near := words.Nearest(e.Key, e.Names); near != "" {
-			fix = "did you mean " + near + "?"
-		}
-		return fmt.Errorf("%s: %s is not a key here; %s", e.At(), words.Quote(e.Key), fix)
+	if e.Code == strictjson.Unknown && words.Nearest(e.Key, e.Names) == "" {
+		path, reason, _ := e.Parts()
+		return fmt.Errorf("%s: %s; brigd help serve lists them", cmp.Or(path, "the file"), reason)
 	}
 	return e
 }

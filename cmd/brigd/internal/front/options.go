@@ -21,12 +21,23 @@ import (
 type Engine interface {
 	Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response
 	Languages() []engine.Language
+	Images(c engine.Caller) []engine.ImageInfo
+	Shares(c engine.Caller) []engine.ShareInfo
+	Changes(c engine.Caller) ([]engine.ChangeSet, error)
+	DiffChanges(c engine.Caller, id string, paths []string) ([]byte, error)
+	ApplyChanges(c engine.Caller, id string, r *engine.ApplyRequest) (*engine.Applied, error)
+	DiscardChanges(c engine.Caller, id string) error
 	CreateSandbox(ctx context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo, error)
 	Sandboxes(c engine.Caller) []engine.SandboxInfo
 	Sandbox(c engine.Caller, id string) (*engine.SandboxInfo, error)
 	DeleteSandbox(c engine.Caller, id string) error
+	Snapshot(c engine.Caller, id string) (*engine.SnapshotInfo, error)
+	Snapshots(c engine.Caller) []engine.SnapshotInfo
+	DeleteSnapshot(c engine.Caller, id string) error
 	PutFile(c engine.Caller, id, path string, r io.Reader, mode fs.FileMode) (*engine.FileInfo, error)
 	GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error)
+	PutTree(c engine.Caller, id, path string, r io.Reader) (*engine.TreeStats, error)
+	GetTree(c engine.Caller, id, path string, w io.Writer, max int64) (*engine.TreeStats, error)
 	ListFiles(c engine.Caller, id, path string, recursive bool, after string) ([]engine.FileInfo, bool, error)
 	DeleteFile(c engine.Caller, id, path string) error
 	Allowed(c engine.Caller, id, path string, write bool) (bool, error)
@@ -38,8 +49,10 @@ type Options struct {
 	Gate    trace.Gate
 	Version string // of brigd
 	// Logger gets a line for each HTTP request. Over stdio it must not write to stdout.
-	Logger  *slog.Logger
-	MaxBody int64 // bytes of a JSON body, or of a message
+	Logger *slog.Logger
+	// Changes reports whether runs have change sets, and Apply whether callers may apply them.
+	Changes, Apply bool
+	MaxBody        int64 // bytes of a JSON body, or of a message
 
 	// Trace begins the span of an HTTP request, and end ends it.
 	Trace func(*http.Request) (traced *http.Request, end func(status int))

@@ -22,10 +22,13 @@ var statuses = map[string]int{
 	// codes of the gate
 	"draining": 503,
 	// codes of the engine
+	"image_not_allowed": 403, "share_not_allowed": 403, "share_replaced": 503,
+	"changes_unknown": 404, "changes_conflict": 409, "changes_failed": 409, "apply_not_allowed": 403,
 	"other_agent": 403, "sandbox_unknown": 404, "files_too_large": 413, "too_many_files": 413, "stdin_too_large": 413,
 	"bad_request": 400, "command_not_runnable": 422, "host_lacks": 501,
 	// codes of the sandboxes
-	"bad_path": 400, "bad_agent": 400, "bad_option": 400, "outside_sandbox": 403, "symlink": 403, "permission_denied": 403,
+	"bad_path": 400, "bad_archive": 400, "bad_agent": 400, "bad_option": 400, "outside_sandbox": 403,
+	"symlink": 403, "permission_denied": 403,
 	"not_found": 404, "too_large": 413, "too_many_sandboxes": 429, "too_much_work": 503, "disk_full": 507,
 	"out_of_sandbox_space": 507,
 	// temporary errors: see again

@@ -17,13 +17,13 @@ import (
 type noArgs struct{}
 
 type languagesOut struct {
-	Languages []engine.Language `json:"languages" jsonschema:"what run_code can run here"`
+	Languages []engine.Language `json:"languages"` // what run_code can run here
 	Error     *nsjail.Refusal   `json:"error,omitempty"`
 }
 
 // builtin returns the tools that every server has.
 func builtin() []*tool {
-	list := append(runTools(), fileTools()...)
+	list := slices.Concat(runTools(), fileTools(), snapshotTools())
 	return append(list, define[noArgs, languagesOut]("list_languages", "List languages",
 		"Lists the languages that run_code can run on this machine.",
 		sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
+	"brig/cmd/brigd/internal/fakes"
 	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/schema"
 	"brig/nsjail"
@@ -26,10 +28,11 @@ import (
 
 // fake is an engine without jails: files in memory, and runs that a test invents.
 type fake struct {
-	front.Engine
+	fakes.Constant
 	mu      sync.Mutex
 	boxes   map[string]map[string]string // files, by sandbox
 	owners  map[string]string
+	snaps   map[string]map[string]string
 	made    int
 	last    *engine.Request
 	run     func(ctx context.Context, r *engine.Request, stream func(engine.Event)) *engine.Response
@@ -37,7 +40,8 @@ type fake struct {
 }
 
 func newFake() *fake {
-	return &fake{boxes: map[string]map[string]string{}, owners: map[string]string{}, deleted: make(chan string, 100)}
+	return &fake{boxes: map[string]map[string]string{}, owners: map[string]string{}, snaps: map[string]map[string]string{},
+		deleted: make(chan string, 100)}
 }
 
 func gone() *nsjail.Refusal {
@@ -66,14 +70,42 @@ func (f *fake) Languages() []engine.Language {
 	return []engine.Language{{Name: "python", Version: "3", Path: "/usr/bin/python3"}}
 }
 
-func (f *fake) CreateSandbox(_ context.Context, c engine.Caller, _ *engine.SandboxRequest) (*engine.SandboxInfo,
+func (f *fake) CreateSandbox(_ context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo,
 	error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if r.From != "" && f.snaps[r.From] == nil {
+		return nil, gone()
+	}
 	f.made++
 	id := fmt.Sprint("box_", f.made)
 	f.boxes[id], f.owners[id] = map[string]string{}, "of "+c.Agent
+	maps.Copy(f.boxes[id], f.snaps[r.From])
 	return &engine.SandboxInfo{ID: id}, nil
+}
+
+func (f *fake) Snapshot(c engine.Caller, id string) (*engine.SnapshotInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	box, err := f.get(c, id)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprint("sn_", len(f.snaps)+1)
+	f.snaps[name] = maps.Clone(box)
+	return &engine.SnapshotInfo{ID: name, Files: int64(len(box))}, nil
+}
+
+func (f *fake) Snapshots(engine.Caller) (list []engine.SnapshotInfo) {
+	for id := range f.snaps {
+		list = append(list, engine.SnapshotInfo{ID: id})
+	}
+	return list
+}
+
+func (f *fake) DeleteSnapshot(_ engine.Caller, id string) error {
+	delete(f.snaps, id)
+	return nil
 }
 
 func (f *fake) get(c engine.Caller, id string) (map[string]string, error) {

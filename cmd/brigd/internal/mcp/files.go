@@ -18,46 +18,46 @@ import (
 )
 
 type pathIn struct {
-	Path string `json:"path" jsonschema:"a path as programs see it, such as /work/a.txt; a relative one is below /work"`
+	Path string `json:"path"` // a path as programs see it, such as /work/a.txt; a relative one is below /work
 }
 
 type readIn struct {
 	pathIn
-	Offset int64  `json:"offset,omitempty" jsonschema:"the byte to begin with"`
-	Limit  int64  `json:"limit,omitempty" jsonschema:"how many bytes to read at most: 131072 if left out, 1048576 at most"`
-	As     string `json:"encoding,omitempty" jsonschema:"text, base64, or auto (text where it is UTF-8) if left out"`
+	Offset int64  `json:"offset,omitempty"`   // the byte to begin with
+	Limit  int64  `json:"limit,omitempty"`    // how many bytes to read at most: 131072 if left out, 1048576 at most
+	As     string `json:"encoding,omitempty"` // text, base64, or auto (text where it is UTF-8) if left out
 }
 
 type readOut struct {
-	File     *engine.FileInfo `json:"file,omitempty" jsonschema:"what was read"`
-	Content  string           `json:"content" jsonschema:"its content, from offset on"`
-	Encoding string           `json:"encoding,omitempty" jsonschema:"text or base64"`
-	Offset   int64            `json:"offset" jsonschema:"the first byte of content"`
-	Next     int64            `json:"next_offset,omitempty" jsonschema:"where to go on; left out at the end of the file"`
+	File     *engine.FileInfo `json:"file,omitempty"`        // what was read
+	Content  string           `json:"content"`               // its content, from offset on
+	Encoding string           `json:"encoding,omitempty"`    // text or base64
+	Offset   int64            `json:"offset"`                // the first byte of content
+	Next     int64            `json:"next_offset,omitempty"` // where to go on; left out at the end of the file
 	Error    *nsjail.Refusal  `json:"error,omitempty"`
 }
 
 type writeIn struct {
 	pathIn
-	Content    string `json:"content" jsonschema:"what the file is to hold"`
-	As         string `json:"encoding,omitempty" jsonschema:"text if left out, or base64"`
-	Executable bool   `json:"executable,omitempty" jsonschema:"it is a program or script that is to be run by its name"`
+	Content    string `json:"content"`              // what the file is to hold
+	As         string `json:"encoding,omitempty"`   // text if left out, or base64
+	Executable bool   `json:"executable,omitempty"` // it is a program or script that is to be run by its name
 }
 
 type fileOut struct {
-	File    *engine.FileInfo `json:"file,omitempty" jsonschema:"what was written"`
-	Deleted string           `json:"deleted,omitempty" jsonschema:"the path that is gone"`
+	File    *engine.FileInfo `json:"file,omitempty"`    // what was written
+	Deleted string           `json:"deleted,omitempty"` // the path that is gone
 	Error   *nsjail.Refusal  `json:"error,omitempty"`
 }
 
 type listIn struct {
-	Path      string `json:"path,omitempty" jsonschema:"a directory; /work if left out"`
-	Recursive bool   `json:"recursive,omitempty" jsonschema:"list what is in its directories, too"`
+	Path      string `json:"path,omitempty"`      // a directory; /work if left out
+	Recursive bool   `json:"recursive,omitempty"` // list what is in its directories, too
 }
 
 type listOut struct {
-	Files []engine.FileInfo `json:"files" jsonschema:"what is there"`
-	More  bool              `json:"more" jsonschema:"there are files that are not listed: list a directory of it"`
+	Files []engine.FileInfo `json:"files"` // what is there
+	More  bool              `json:"more"`  // there are files that are not listed: list a directory of it
 	Error *nsjail.Refusal   `json:"error,omitempty"`
 }
 

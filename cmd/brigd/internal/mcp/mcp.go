@@ -60,6 +60,9 @@ func New(o front.Options, toolsFile string) (*Server, error) {
 
 func newServer(o front.Options, toolsFile string, b bounds) (*Server, error) {
 	s := &Server{Face: front.New(o), bounds: b, name: "brig", tools: builtin(), sessions: map[string]*session{}}
+	if o.Changes {
+		s.tools = append(s.tools, changeTools(o.Apply)...)
+	}
 	s.inner = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		x, _ := r.Context().Value(sessionKey{}).(*session)
 		if x == nil {

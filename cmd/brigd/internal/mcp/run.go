@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -14,28 +15,37 @@ import (
 
 // limits are the arguments that all runs have.
 type limits struct {
-	Stdin     string                 `json:"stdin,omitempty" jsonschema:"the standard input"`
-	Files     map[string]engine.File `json:"files,omitempty" jsonschema:"files to put below /input before it starts, by relative path"`
-	Timeout   engine.Seconds         `json:"timeout,omitempty" jsonschema:"how long it may take: seconds, or a text like 1m30s"`
-	Memory    engine.Size            `json:"memory,omitempty" jsonschema:"how much memory it may hold: bytes, or a text like 512m"`
-	CPUs      float64                `json:"cpus,omitempty" jsonschema:"how many processors' worth of time it gets"`
-	Env       map[string]string      `json:"env,omitempty" jsonschema:"environment variables"`
-	Secrets   map[string]string      `json:"secrets,omitempty" jsonschema:"environment variables whose values are masked in the output"`
-	Cwd       string                 `json:"cwd,omitempty" jsonschema:"the absolute directory that it starts in; /work if left out"`
-	Network   []string               `json:"network,omitempty" jsonschema:"what it may reach, such as example.org:443 or *.example.org; nothing if left out"`
-	MaxOutput engine.Size            `json:"max_output,omitempty" jsonschema:"how many bytes of stdout and of stderr are returned, head and tail; 64k if left out"`
-	Strip     string                 `json:"strip,omitempty" jsonschema:"what is taken out of the output: all (terminal escape sequences, control characters and what nobody sees; if left out), ansi (the first of these), or none"`
+	Stdin string `json:"stdin,omitempty"` // the standard input
+	// files to put below /input before it starts, by relative path
+	Files   map[string]engine.File `json:"files,omitempty"`
+	Timeout engine.Seconds         `json:"timeout,omitempty"` // how long it may take: seconds, or a text like 1m30s
+	Memory  engine.Size            `json:"memory,omitempty"`  // how much memory it may hold: bytes, or a text like 512m
+	CPUs    float64                `json:"cpus,omitempty"`    // how many processors' worth of time it gets
+	Env     map[string]string      `json:"env,omitempty"`     // environment variables
+	// environment variables whose values are masked in the output
+	Secrets map[string]string `json:"secrets,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"` // the absolute directory that it starts in; /work if left out
+	// what it may reach, such as example.org:443 or *.example.org; nothing if left out
+	Network []string `json:"network,omitempty"`
+	Image   string   `json:"image,omitempty"` // an image of the operator's as the root, instead of the machine's /usr
+	// directories of the operator's to show, each by the name of its share and a target such as /data
+	Mounts []engine.Mount `json:"mounts,omitempty"`
+	// how many bytes of stdout and of stderr are returned, head and tail; 64k if left out
+	MaxOutput engine.Size `json:"max_output,omitempty"`
+	// what is taken out of the output: all (terminal escape sequences, control characters and what nobody sees; if
+	// left out), ansi (the first of these), or none
+	Strip string `json:"strip,omitempty"`
 }
 
 type codeIn struct {
-	Language string   `json:"language" jsonschema:"one of those that list_languages names, such as python"`
-	Code     string   `json:"code" jsonschema:"the program's text"`
-	Args     []string `json:"args,omitempty" jsonschema:"the program's arguments"`
+	Language string   `json:"language"`       // one of those that list_languages names, such as python
+	Code     string   `json:"code"`           // the program's text
+	Args     []string `json:"args,omitempty"` // the program's arguments
 	limits
 }
 
 type commandIn struct {
-	Cmd []string `json:"cmd" jsonschema:"a program and its arguments, each an element of its own; no shell reads them"`
+	Cmd []string `json:"cmd"` // a program and its arguments, each an element of its own; no shell reads them
 	limits
 }
 
@@ -46,7 +56,7 @@ func (l *limits) request() *engine.Request {
 	}
 	return &engine.Request{Stdin: l.Stdin, Files: l.Files, Timeout: l.Timeout, Memory: l.Memory, CPUs: l.CPUs, Env: l.Env,
 		Secrets: l.Secrets,
-		Cwd:     l.Cwd, Network: l.Network, MaxOutput: l.MaxOutput, Strip: l.Strip}
+		Cwd:     l.Cwd, Network: l.Network, Image: l.Image, Mounts: l.Mounts, MaxOutput: l.MaxOutput, Strip: l.Strip}
 }
 
 const jail = " It runs in a jail with the session's files: /input is read-only, /work (where it starts) and " +
@@ -57,7 +67,7 @@ const jail = " It runs in a jail with the session's files: /input is read-only, 
 
 func runTools() []*tool {
 	hints := sdk.ToolAnnotations{DestructiveHint: yes(), OpenWorldHint: yes()}
-	return []*tool{
+	list := []*tool{
 		define[codeIn, engine.Response]("run_code", "Run code",
 			"Runs a program in one of the languages that list_languages names, and returns its output."+jail, hints, refusedRun,
 			func(ctx context.Context, c *call, in *codeIn) *sdk.CallToolResult {
@@ -74,6 +84,36 @@ func runTools() []*tool {
 				return c.run(ctx, r, false)
 			}),
 	}
+	for _, t := range list {
+		t.mounts = true
+	}
+	return list
+}
+
+// described returns a tool as the session's caller sees it: with the names of the shares that he may mount, and of the
+// images that he may name.
+func (x *session) described(t *tool) *sdk.Tool {
+	shares, images := x.Engine.Shares(x.who()), x.Engine.Images(x.who())
+	if !t.mounts || len(shares)+len(images) == 0 {
+		return t.def
+	}
+	def := *t.def
+	if len(shares) > 0 {
+		var names []string
+		for _, s := range shares {
+			names = append(names, s.Name+" ("+s.Mode+")")
+		}
+		def.Description += " The argument mounts can show these directories of the operator's, below /data, /mnt, /srv or " +
+			"/code: " + strings.Join(names, ", ") + "."
+	}
+	if len(images) > 0 {
+		var names []string
+		for _, i := range images {
+			names = append(names, i.Name+" ("+cmp.Or(strings.Join(i.Languages, ", "), "no language")+")")
+		}
+		def.Description += " The argument image can name one of these as the root: " + strings.Join(names, ", ") + "."
+	}
+	return &def
 }
 
 func yes() *bool { b := true; return &b }
@@ -146,6 +186,7 @@ func told(a *engine.Response) []string {
 			b.WriteString("Name what it may reach in the argument network, such as \"example.org:443\".\n")
 		}
 	}
+	b.WriteString(changesText(a.Changes))
 	for _, s := range a.Hints {
 		fmt.Fprintf(&b, "A guess: %s\n", s)
 	}

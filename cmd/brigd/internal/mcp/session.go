@@ -57,7 +57,7 @@ func (s *Server) open(c engine.Caller, id string) *session {
 	})
 	x.server.AddReceivingMiddleware(x.watch)
 	for _, t := range s.tools {
-		x.server.AddTool(t.def, x.handler(t))
+		x.server.AddTool(x.described(t), x.handler(t))
 	}
 	return x
 }

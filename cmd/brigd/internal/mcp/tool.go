@@ -19,6 +19,8 @@ type tool struct {
 	def *sdk.Tool
 	// call does it. The result's structured content is as def.OutputSchema describes.
 	call func(ctx context.Context, c *call) *sdk.CallToolResult
+	// mounts reports whether it has an argument for shares.
+	mounts bool
 	// refused is the structured content of a refusal.
 	refused func(*nsjail.Refusal) any
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func TestListsTools(t *testing.T) {
-	client, _ := connect(t, service1(t, Options{Engine: newFake()}, declared(), ordinary), nil)
+	client, _ := connect(t, service1(t, Options{Engine: newFake(), Changes: true, Apply: true}, declared(), ordinary), nil)
 	list, err := client.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -26,25 +26,32 @@ func TestListsTools(t *testing.T) {
 	var names []string
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
+		if runs := tool.Name == "run_code" || tool.Name == "run_command"; runs != strings.Contains(tool.Description, "data (ro)") {
+			t.Errorf("%s does not say which shares there are, or says it in vain: %s", tool.Name, tool.Description)
+		}
 		in, _ := tool.InputSchema.(map[string]any)
 		if len(tool.Description) < 15 || in["type"] != "object" || in["additionalProperties"] == nil ||
 			tool.OutputSchema == nil || tool.Annotations == nil {
 			t.Errorf("%+v", tool)
 		}
 		properties, _ := in["properties"].(map[string]any)
+		if text, err := json.Marshal(properties["mounts"]); err != nil || properties["mounts"] != nil && !strings.Contains(string(text), `"protect":{`) {
+			t.Errorf("%s: mounts are %s, %v", tool.Name, text, err)
+		}
 		for name, p := range properties {
 			if p.(map[string]any)["description"] == nil && tool.Name != "analyze_code" && tool.Name != "column_mean" &&
 				tool.Name != "search" && tool.Name != "count_lines" {
 				t.Errorf("%s: %s has no description", tool.Name, name)
 			}
 		}
-		if readOnly := slices.Contains([]string{"read_file", "list_files", "list_languages", "search", "count_lines"},
-			tool.Name); tool.Annotations.ReadOnlyHint != readOnly {
+		if readOnly := slices.Contains([]string{"read_file", "list_files", "list_languages", "search", "count_lines",
+			"list_changes", "diff_changes", "list_snapshots"}, tool.Name); tool.Annotations.ReadOnlyHint != readOnly {
 			t.Errorf("%s: readOnlyHint is %v", tool.Name, tool.Annotations.ReadOnlyHint)
 		}
 	}
-	want := []string{"analyze_code", "column_mean", "count_lines", "delete_file", "list_files", "list_languages",
-		"read_file", "run_code", "run_command", "search", "write_file"}
+	want := []string{"analyze_code", "apply_changes", "column_mean", "count_lines", "delete_file", "delete_snapshot",
+		"diff_changes", "list_changes", "list_files", "list_languages", "list_snapshots", "read_file", "restore_snapshot",
+		"run_code", "run_command", "search", "take_snapshot", "write_file"}
 	if !slices.Equal(names, want) {
 		t.Error(names)
 	}
@@ -55,7 +62,7 @@ func TestListsTools(t *testing.T) {
 
 func TestCallsEveryTool(t *testing.T) {
 	f := newFake()
-	client, x := connect(t, service1(t, Options{Engine: f}, declared(), ordinary), nil)
+	client, x := connect(t, service1(t, Options{Engine: f, Changes: true, Apply: true}, declared(), ordinary), nil)
 	for _, c := range []struct {
 		name, args, want string
 	}{
@@ -69,6 +76,9 @@ func TestCallsEveryTool(t *testing.T) {
 		{"list_files", `{}`, `"/work/a b"`},
 		{"delete_file", `{"path":"/work/bin"}`, "is deleted"},
 		{"list_languages", `{}`, "python (3)"},
+		{"list_changes", `{}`, "0123456789abcdef: 1 files of the share repo"},
+		{"diff_changes", `{"id":"0123456789abcdef","paths":["x"]}`, "+++ b/x [x]"},
+		{"apply_changes", `{"id":"0123456789abcdef"}`, "1 files of the share"},
 		{"analyze_code", `{"code":"print('{{code}}')"}`, "python3|-c|print('{{code}}')"},
 		{"search", `{"text":"-x"}`, "--regexp=-x|--|/work"},
 		{"count_lines", `{"files":["-a","b"]}`, "wc|-l|--|-a|b"},
@@ -87,10 +97,40 @@ func TestCallsEveryTool(t *testing.T) {
 	}
 }
 
+// A session goes back to a snapshot, and another session begins with it.
+func TestSnapshotTools(t *testing.T) {
+	f := newFake()
+	s := service1(t, Options{Engine: f}, "", ordinary)
+	client, x := connect(t, s, nil)
+	for _, c := range []struct {
+		name, args, want string
+	}{
+		{"write_file", `{"path":"/work/a","content":"first"}`, "written"},
+		{"take_snapshot", `{}`, "sn_1: 1 files"},
+		{"write_file", `{"path":"/work/a","content":"second"}`, "written"},
+		{"restore_snapshot", `{"snapshot":"sn_1"}`, "has the files of sn_1"},
+		{"read_file", `{"path":"/work/a"}`, "first"},
+		{"list_snapshots", `{}`, "sn_1"},
+	} {
+		if a := call1(t, client, c.name, json.RawMessage(c.args)); a.isError || !strings.Contains(a.text, c.want) {
+			t.Errorf("%s %s: %v %q", c.name, c.args, a.isError, a.text)
+		}
+	}
+	if id := <-f.deleted; id != "box_1" || x.sandbox != "box_2" {
+		t.Errorf("%s is deleted, and %s used", id, x.sandbox)
+	}
+	if a := call1(t, client, "restore_snapshot", json.RawMessage(`{"snapshot":"sn_7"}`)); !a.isError || x.sandbox != "box_2" {
+		t.Errorf("%+v, %s", a, x.sandbox)
+	}
+	if a := call1(t, client, "delete_snapshot", json.RawMessage(`{"snapshot":"sn_1"}`)); a.isError || len(f.snaps) > 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
 // TestRefusals: each is a result with a remedy, and no error of the protocol.
 func TestRefusals(t *testing.T) {
 	f := newFake()
-	client, _ := connect(t, service1(t, Options{Engine: f}, declared(), ordinary), nil)
+	client, _ := connect(t, service1(t, Options{Engine: f, Changes: true}, declared(), ordinary), nil)
 	for _, c := range []struct {
 		name, args, want string
 	}{
@@ -103,6 +143,7 @@ func TestRefusals(t *testing.T) {
 		{"run_command", `{"cmd":"ls"}`, "cmd"},
 		{"run_command", `{"cmd":[1]}`, "cmd[0]"},
 		{"run_command", `{"cmd":["ls"],"cmd":["id"]}`, "twice"},
+		{"diff_changes", `{"id":"none"}`, "no such set"},
 		{"run_command", `{}`, "cmd"},
 		{"read_file", `{"path":"/work/none"}`, "no such file"},
 		{"read_file", `{"path":"x","limit":99999999}`, "limit"},

@@ -1,6 +1,6 @@
 // Package metrics counts brigd's events for Prometheus. Only this package imports the client library.
 //
-// No label takes values from outside: agents' names, paths, hosts and messages do not create series.
+// No label takes values from callers: agents' names, paths, hosts and messages do not create series.
 package metrics
 
 import (
@@ -29,6 +29,8 @@ type Options struct {
 	Live func() (memory, tasks float64)
 	// Warm returns the state of the parked interpreters.
 	Warm func() []Warmth
+	// Shares and Images are the names of the operator's shares and images.
+	Shares, Images []string
 	// AuditBroken reports whether the audit log cannot be written at present.
 	AuditBroken func() bool
 }
@@ -38,7 +40,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	factory  promauto.Factory
 
-	executions, violations, refusals, rejected, limits, attempts *prometheus.CounterVec
+	executions, violations, refusals, rejected, limits, attempts, shares, images *prometheus.CounterVec
 
 	seconds, wait, memory prometheus.Histogram
 	phases                *prometheus.HistogramVec
@@ -53,6 +55,8 @@ func New(o Options) *Metrics {
 	registry := prometheus.NewRegistry()
 	m := &Metrics{registry: registry, factory: promauto.With(registry)}
 	m.vectors()
+	m.mounts(o.Shares)
+	m.roots(o.Images)
 	m.histograms()
 	m.active = m.factory.NewGauge(prometheus.GaugeOpts{Name: "active_sandboxes",
 		Help: "Jails that are being made, run or end."})
@@ -138,6 +142,7 @@ func (c *counted) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, e
 	default:
 		c.seconds.Observe(time.Since(start).Seconds())
 		c.ended(r)
+		c.shown(j)
 	}
 	return r, err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"brig/agent/policy"
 	"brig/netns/egress"
 	"brig/nsjail"
 
@@ -182,4 +183,37 @@ func (u usage) Collect(out chan<- prometheus.Metric) {
 	memory, tasks := u()
 	out <- prometheus.MustNewConstMetric(liveMemory, prometheus.GaugeValue, memory)
 	out <- prometheus.MustNewConstMetric(liveTasks, prometheus.GaugeValue, tasks)
+}
+
+// mounts makes the counter of shares' mounts.
+func (m *Metrics) mounts(names []string) {
+	m.shares = m.factory.NewCounterVec(prometheus.CounterOpts{Name: "sandbox_share_mounts_total",
+		Help: "Directories of the operator's that runs were shown, by the share's name and the mode."},
+		[]string{"share", "mode"})
+	for _, name := range names {
+		for _, mode := range policy.ShareModes {
+			m.shares.WithLabelValues(name, mode)
+		}
+	}
+}
+
+// roots makes the counter of images' runs.
+func (m *Metrics) roots(names []string) {
+	m.images = m.factory.NewCounterVec(prometheus.CounterOpts{Name: "sandbox_image_runs_total",
+		Help: "Runs whose root was an image of the operator's, by its name."}, []string{"image"})
+	for _, name := range names {
+		m.images.WithLabelValues(name)
+	}
+}
+
+// shown counts the image and the shares of a run. Their names are the operator's.
+func (m *Metrics) shown(j *nsjail.Job) {
+	if j.Image != nil {
+		m.images.WithLabelValues(j.Image.Name).Inc()
+	}
+	for i := range j.Spec.Mounts {
+		if mount := &j.Spec.Mounts[i]; mount.Held != nil {
+			m.shares.WithLabelValues(mount.Held.Name, policy.ShareMode(mount)).Inc()
+		}
+	}
 }

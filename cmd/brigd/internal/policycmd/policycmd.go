@@ -5,7 +5,6 @@ package policycmd
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -20,11 +19,8 @@ import (
 	"brig/nsjail"
 )
 
-// Exit codes.
-const (
-	exitNo    = 1   // lint: errors; diff: they differ; explain: the run is refused
-	exitUsage = 125 // the command failed: a wrong flag, or an unreadable policy
-)
+// exitNo is the exit code of lint for errors, of diff for a difference, and of explain for a refusal.
+const exitNo = 1
 
 // Usage is the help text.
 const Usage = `  brig policy list
@@ -35,12 +31,13 @@ const Usage = `  brig policy list
 
 Usage: brig policy COMMAND [FLAG...] [POLICY...]
 
-  list                         the profiles that there are
-  show POLICY                  the whole of it as JSON, with what it inherits
-  schema                       the JSON Schema of policies
-  lint [POLICY...]             what is wrong with it, and what may not be meant; without a POLICY, every profile
-  diff POLICY POLICY           what the second allows more and less than the first
-  explain POLICY [-- COMMAND]  what it means; with a COMMAND, a --spec or a --language, what it says of that run
+  list                         list the profiles
+  show POLICY                  print it as JSON, with what it inherits
+  schema                       print the JSON Schema of policies
+  lint [POLICY...]             report mistakes, and rules that may have an unintended effect; without a
+                               POLICY, check every profile
+  diff POLICY POLICY           print what the second allows more and less than the first
+  explain POLICY [-- COMMAND]  describe it; with a COMMAND, a --spec or a --language, decide about that run
 
 A POLICY is the name of a profile, a file (with a / or .json), or - for standard input.
 
@@ -51,21 +48,16 @@ Flags:
   --spec FILE      explain: the run, as brig spec prints it; - is standard input
   --language NAME  explain: a run of code in this language
 
-Exit codes: 0; 1 lint has found errors, diff a difference, or explain a refusal; 125 it cannot be done.
+Exit codes: 0; 1 lint has found errors, diff a difference, or explain a refusal; 125 brig could not do it.
 `
 
 // Run runs brigd policy with args, the arguments after these words, and returns the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &command{in: stdin, out: stdout}
-	err := c.run(args)
-	if errors.Is(err, flag.ErrHelp) {
-		_, err = io.WriteString(stdout, Usage)
+	if i := slices.Index(args, "--"); i > 0 {
+		args, c.rest = args[:i], args[i+1:]
 	}
-	if err != nil {
-		c.code = exitUsage
-		_, _ = fmt.Fprintln(stderr, "brig policy: "+words.Printable(err.Error())) // stderr may be closed
-	}
-	return c.code
+	return c.verbs().Main(args, stdout, stderr)
 }
 
 // command is one invocation of brigd policy.
@@ -75,78 +67,63 @@ type command struct {
 
 	dir, spec, language string
 	asJSON, strict      bool
-	taken               bool // standard input has been read
-	code                int  // the exit code
+	taken               bool     // standard input has been read
+	rest                []string // the command after --; nil without one
 }
 
-// verb returns a subcommand that takes least to most policies. rest is the command after --, nil without one.
-func (c *command) verb(word string, least, most int, run func(policies, rest []string) (answer, error),
-	rest []string, flags ...func(*flag.FlagSet)) verbs.Verb {
-	return verbs.Verb{Name: word,
-		Flags: func(f *flag.FlagSet) {
-			f.StringVar(&c.dir, "dir", "", "")
-			f.BoolVar(&c.asJSON, "json", false, "")
-			for _, add := range flags {
-				add(f)
-			}
-		},
-		Run: func(policies []string) error {
-			switch {
-			case rest != nil && len(rest) == 0:
-				return fmt.Errorf("%s: there is no command after --; write one", word)
-			case len(policies) < least:
-				return fmt.Errorf("%s: name %s", word, []string{"", "a policy", "two policies"}[least])
-			case len(policies) > most:
-				return fmt.Errorf("%s: %s is one too many; brig policy --help shows what it takes", word,
-					words.Quote(policies[most]))
-			case len(rest) > 0 && word != "explain":
-				return fmt.Errorf("%s: it takes no command after --; remove %s", word, words.Quote(rest[0]))
-			}
-			a, err := run(policies, rest)
-			if err != nil {
-				return err
-			}
-			return c.write(a)
-		}}
-}
-
-// run runs the subcommand that args begin with.
-func (c *command) run(args []string) error {
-	var rest []string
-	if i := slices.Index(args, "--"); i > 0 {
-		args, rest = args[:i], args[i+1:]
+// verbs returns the subcommands.
+func (c *command) verbs() *verbs.Set {
+	s := &verbs.Set{Name: "brig policy", Usage: Usage}
+	verb := func(word string, least, most int, args string, run func(policies []string) (answer, error), flags string) {
+		s.Verbs = append(s.Verbs, verbs.Verb{Name: word, Args: args, Least: least, Most: most, Flags: "dir json " + flags,
+			Run: func(policies []string) error {
+				switch {
+				case c.rest != nil && len(c.rest) == 0:
+					return errors.New("there is no command after --; write one")
+				case len(c.rest) > 0 && word != "explain":
+					return fmt.Errorf("it takes no command after --; remove %s", words.Quote(c.rest[0]))
+				}
+				a, err := run(policies)
+				if err != nil {
+					return err
+				}
+				return c.write(a)
+			}})
 	}
-	set := &verbs.Set{Name: "brig policy", None: "one of list, show, schema, lint, diff, explain", Is: "a command",
-		All: true, Mixed: true, Verbs: []verbs.Verb{
-			c.verb("list", 0, 0, c.list, rest),
-			c.verb("show", 1, 1, c.show, rest),
-			c.verb("schema", 0, 0, c.schema, rest),
-			c.verb("lint", 0, math.MaxInt, c.lint, rest, func(f *flag.FlagSet) { f.BoolVar(&c.strict, "strict", false, "") }),
-			c.verb("diff", 2, 2, c.diff, rest),
-			c.verb("explain", 1, 1, c.explain, rest, func(f *flag.FlagSet) {
-				f.StringVar(&c.spec, "spec", "", "")
-				f.StringVar(&c.language, "language", "", "")
-			}),
-		}}
-	return set.Run(args)
+	verb("list", 0, 0, "", c.list, "")
+	verb("show", 1, 1, "POLICY", c.show, "")
+	verb("schema", 0, 0, "", c.schema, "")
+	verb("lint", 0, math.MaxInt, "[POLICY...]", c.lint, "strict")
+	verb("diff", 2, 2, "POLICY POLICY", c.diff, "")
+	verb("explain", 1, 1, "POLICY [-- COMMAND]", c.explain, "spec language")
+	s.Flags.StringVar(&c.dir, "dir", "", "")
+	s.Flags.BoolVar(&c.asJSON, "json", false, "")
+	s.Flags.BoolVar(&c.strict, "strict", false, "")
+	s.Flags.StringVar(&c.spec, "spec", "", "")
+	s.Flags.StringVar(&c.language, "language", "", "")
+	return s
 }
 
 // write writes an answer. Its lines are escaped for a terminal.
 func (c *command) write(a answer) error {
-	c.code = a.code
+	var text strings.Builder
 	if c.asJSON && a.value != nil {
-		e := json.NewEncoder(c.out)
+		e := json.NewEncoder(&text)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
-		return e.Encode(a.value)
+		if err := e.Encode(a.value); err != nil {
+			return err
+		}
+	} else {
+		for _, line := range a.lines {
+			text.WriteString(words.Printable(line) + "\n")
+		}
+		text.Write(a.raw)
 	}
-	var text strings.Builder
-	for _, line := range a.lines {
-		text.WriteString(words.Printable(line) + "\n")
+	if err := verbs.Print(c.out, "%s", text.String()); err != nil || a.code == 0 {
+		return err
 	}
-	text.Write(a.raw)
-	_, err := io.WriteString(c.out, text.String())
-	return err
+	return verbs.Exit(a.code)
 }
 
 // load reads a policy by its name, from a file or from standard input.

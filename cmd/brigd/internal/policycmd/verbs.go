@@ -25,7 +25,7 @@ type profile struct {
 	Error       string `json:"error,omitempty"` // why it cannot be used
 }
 
-func (c *command) list(_, _ []string) (a answer, err error) {
+func (c *command) list([]string) (a answer, err error) {
 	names, err := policy.Profiles(c.dir)
 	if err != nil {
 		return a, err
@@ -46,7 +46,7 @@ func (c *command) list(_, _ []string) (a answer, err error) {
 }
 
 // show answers in JSON, which is printable except for U+0080 to U+009F. Terminals ignore these in UTF-8.
-func (c *command) show(policies, _ []string) (a answer, err error) {
+func (c *command) show(policies []string) (a answer, err error) {
 	p, err := c.load(policies[0])
 	if err != nil {
 		return a, err
@@ -55,7 +55,7 @@ func (c *command) show(policies, _ []string) (a answer, err error) {
 	return answer{raw: append(data, '\n')}, err
 }
 
-func (c *command) schema(_, _ []string) (answer, error) { return answer{raw: policy.SchemaFile}, nil }
+func (c *command) schema([]string) (answer, error) { return answer{raw: policy.SchemaFile}, nil }
 
 // linted holds the findings of lint for one policy.
 type linted struct {
@@ -63,7 +63,7 @@ type linted struct {
 	Findings []policy.Finding `json:"findings"`
 }
 
-func (c *command) lint(policies, _ []string) (a answer, err error) {
+func (c *command) lint(policies []string) (a answer, err error) {
 	if len(policies) == 0 {
 		if policies, err = policy.Profiles(c.dir); err != nil {
 			return a, err
@@ -95,7 +95,7 @@ func (c *command) lint(policies, _ []string) (a answer, err error) {
 	return a, nil
 }
 
-func (c *command) diff(policies, _ []string) (a answer, err error) {
+func (c *command) diff(policies []string) (a answer, err error) {
 	from, err := c.load(policies[0])
 	if err != nil {
 		return a, err
@@ -122,17 +122,17 @@ func (c *command) diff(policies, _ []string) (a answer, err error) {
 	return a, nil
 }
 
-func (c *command) explain(policies, rest []string) (a answer, err error) {
+func (c *command) explain(policies []string) (a answer, err error) {
 	p, err := c.load(policies[0])
 	if err != nil {
 		return a, err
 	}
-	if c.spec == "" && c.language == "" && rest == nil {
+	if c.spec == "" && c.language == "" && c.rest == nil {
 		a.lines = policy.Explain(p)
 		a.value, err = policy.ExplainJSON(p)
 		return a, err
 	}
-	j, err := c.job(rest)
+	j, err := c.job()
 	if err != nil {
 		return a, err
 	}
@@ -141,7 +141,7 @@ func (c *command) explain(policies, rest []string) (a answer, err error) {
 }
 
 // job returns the run to explain.
-func (c *command) job(rest []string) (*nsjail.Job, error) {
+func (c *command) job() (*nsjail.Job, error) {
 	j := &nsjail.Job{Language: c.language}
 	if c.spec != "" {
 		data, err := c.read(c.spec)
@@ -154,8 +154,8 @@ func (c *command) job(rest []string) (*nsjail.Job, error) {
 		}
 		j.Spec = *s
 	}
-	if rest != nil {
-		j.Spec.Args = rest
+	if c.rest != nil {
+		j.Spec.Args = c.rest
 	}
 	if c.language != "" && len(j.Spec.Args) == 0 {
 		j.Spec.Args = []string{c.language} // package lang chooses the command for a language

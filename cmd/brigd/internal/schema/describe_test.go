@@ -19,7 +19,8 @@ import (
 var update = flag.Bool("update", false, "rewrite descriptions.json")
 
 // described are the packages whose types the faces show.
-var described = []string{"../../../../nsjail", "../../../../agent/engine", "../../../../agent/workspace", "../api", "../live", "../../../../cgroup/monitor"}
+var described = []string{"../../../../nsjail", "../../../../agent/engine", "../../../../agent/workspace", "../api", "../live", "../mcp",
+	"../../../../cgroup/monitor"}
 
 // TestDescriptions: descriptions.json is what the doc comments of the source say.
 func TestDescriptions(t *testing.T) {
@@ -71,7 +72,7 @@ func TestDescriptions(t *testing.T) {
 // comments collects what is said of the fields of a struct that has some in JSON.
 func comments(found map[string]string, pkg string, g *ast.GenDecl, spec *ast.TypeSpec) {
 	s, ok := spec.Type.(*ast.StructType)
-	if !ok || !spec.Name.IsExported() || pkg == "nsjail" && spec.Name.Name != "Refusal" && spec.Name.Name != "Usage" {
+	if !ok || !spec.Name.IsExported() && pkg != "mcp" || pkg == "nsjail" && spec.Name.Name != "Refusal" && spec.Name.Name != "Usage" {
 		return
 	}
 	shown := false
@@ -98,7 +99,7 @@ func comments(found map[string]string, pkg string, g *ast.GenDecl, spec *ast.Typ
 			}
 		}
 	}
-	if shown {
+	if shown && spec.Name.IsExported() {
 		doc := spec.Doc
 		if doc == nil {
 			doc = g.Doc

@@ -130,7 +130,11 @@ func describe(t reflect.Type, s *Schema) {
 			continue
 		}
 		describe(f.Type, p)
-		if text := descriptions()[typeName(t)+"."+f.Name]; text != "" && f.Tag.Get("jsonschema") == "" {
+		owner := t // or the embedded struct that declares the field
+		for _, i := range f.Index[:len(f.Index)-1] {
+			owner = owner.Field(i).Type
+		}
+		if text := descriptions()[typeName(owner)+"."+f.Name]; text != "" {
 			p.Description = text
 		}
 	}

@@ -6,7 +6,6 @@ package tokencmd
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,15 +14,7 @@ import (
 	"brig/agent/token"
 	"brig/cmd/brigd/internal/files"
 	"brig/cmd/brigd/internal/verbs"
-	"brig/internal/words"
 	"brig/nsjail"
-)
-
-// Exit codes.
-const (
-	exitOK    = 0
-	exitNo    = 1   // the token is not valid
-	exitUsage = 125 // brigd could not do as asked
 )
 
 // Usage is the help text.
@@ -36,53 +27,42 @@ const Usage = `  brigd token keygen --out issuer                       # issuer.
 Usage: brigd token COMMAND [FLAG...]
 
   keygen     make an issuer's key pair: --out NAME
-  mint       issue a token: --key FILE, --agent NAME or --any-agent, and what narrows
-  attenuate  make a narrower token of one, without any key: what narrows
-  inspect    show what a token says, unchecked: --json
-  verify     check it: --token-key FILE, again for each key; --state-dir DIR asks for revocation, too
-  revoke     withdraw a token and all that were made from it: --state-dir DIR, and an ID or a token; --reason TEXT
+  mint       issue a token: --key FILE, --agent NAME or --any-agent, and restrictions
+  attenuate  restrict a token further, without any key: restrictions
+  inspect    print the content of a token without verifying it: --json
+  verify     verify a token: --token-key FILE, which may be repeated; --state-dir DIR checks revocation, too
+  revoke     revoke a token and all tokens made from it: --state-dir DIR, and an ID or a token; --reason TEXT
 
 A token is read from standard input, or from --token FILE, and written to standard output.
 
-What narrows:
+Restrictions:
   --expires WHEN     a duration from now (8h, 30m), an instant (2030-01-31T12:00:00Z) or never; mint: 24h if not given
   --not-before WHEN  the same
-  --runs N           so many runs, of all holders together
+  --runs N           the number of runs, of all holders together
   --policy WHAT      a file with a policy, or the name of a built-in profile
-  --agent NAME       on whose behalf; only if the token does not say it
-  --note TEXT        for people
-  --seal             nobody can narrow the result
+  --agent NAME       the agent that it is for; only if the token names none yet
+  --note TEXT        a remark for people
+  --seal             the result cannot be restricted further
 
 Exit codes: 0; 1 the token is not valid; 125 brigd could not do it.
 `
 
 // Run runs brigd token with args, the arguments after these words, and returns the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &command{in: stdin, out: stdout}
-	err := c.verbs().Run(args)
-	if err == nil {
-		return exitOK
+	return (&command{in: stdin, out: stdout}).verbs().Main(args, stdout, stderr)
+}
+
+// failed returns 1 for a token that is not valid.
+func failed(err error) (code int, text string) {
+	no, ok := errors.AsType[*nsjail.Refusal](err)
+	if !ok {
+		return verbs.ExitUsage, err.Error()
 	}
-	if errors.Is(err, flag.ErrHelp) {
-		if _, err = io.WriteString(stdout, Usage); err == nil {
-			return exitOK
-		}
+	text = strings.Replace(err.Error(), no.Error(), no.Message, 1) + "\n  " + strings.Join(no.NextSteps, "\n  ")
+	if no.Code == token.CodeLedger {
+		return verbs.ExitUsage, text
 	}
-	var no *nsjail.Refusal
-	text := "brigd token: " + err.Error()
-	if errors.As(err, &no) {
-		text = "brigd token: " + strings.Replace(err.Error(), no.Error(), no.Message, 1) + "\n  " +
-			strings.Join(no.NextSteps, "\n  ")
-	}
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		lines[i] = words.JSON(l)
-	}
-	if _, werr := fmt.Fprintln(stderr, strings.Join(lines, "\n")); werr != nil || no == nil ||
-		no.Code == token.CodeLedger {
-		return exitUsage
-	}
-	return exitNo
+	return 1, text
 }
 
 // command is one invocation of brigd token.
@@ -102,50 +82,34 @@ type command struct {
 // verbs returns the subcommands. All but revoke take flags only.
 func (c *command) verbs() *verbs.Set {
 	const narrowing = " agent expires not-before policy note seal runs"
-	verb := func(word string, run func() error, flags string) verbs.Verb {
-		return verbs.Verb{Name: word, Flags: func(f *flag.FlagSet) { c.define(f, flags) }, Run: func(args []string) error {
-			if len(args) > 1 || len(args) == 1 && word != "revoke" {
-				return fmt.Errorf("%s: there is an argument too many, or a flag after it; "+
-					"a token is read from standard input or from --token FILE", word)
-			}
-			c.id = strings.Join(args, "")
-			if err := run(); err != nil {
-				return fmt.Errorf("%s: %w", word, err)
-			}
-			return nil
-		}}
+	s := &verbs.Set{Name: "brigd token", Usage: Usage, Failed: failed}
+	verb := func(word, args string, most int, run func() error, flags string) {
+		s.Verbs = append(s.Verbs, verbs.Verb{Name: word, Args: args, Most: most, Flags: flags,
+			Run: func(args []string) error {
+				c.id = strings.Join(args, "")
+				return run()
+			}})
 	}
-	return &verbs.Set{Name: "brigd token", None: "one of keygen, mint, attenuate, inspect, verify and revoke",
-		Is: "a command of it", Verbs: []verbs.Verb{
-			verb("keygen", c.keygen, "out"),
-			verb("mint", c.mint, "key any-agent"+narrowing),
-			verb("attenuate", c.attenuate, "token"+narrowing),
-			verb("inspect", c.inspect, "token json"),
-			verb("verify", c.verify, "token state-dir token-key"),
-			verb("revoke", c.revoke, "token state-dir reason"),
-		}}
-}
-
-// define defines the flags with these names.
-func (c *command) define(f *flag.FlagSet, names string) {
-	texts := map[string]*string{"out": &c.name, "key": &c.key, "token": &c.token, "agent": &c.agent,
+	verb("keygen", "--out NAME", 0, c.keygen, "out")
+	verb("mint", "--key FILE [FLAG...]", 0, c.mint, "key any-agent"+narrowing)
+	verb("attenuate", "[FLAG...] <TOKEN", 0, c.attenuate, "token"+narrowing)
+	verb("inspect", "<TOKEN", 0, c.inspect, "token json")
+	verb("verify", "--token-key FILE <TOKEN", 0, c.verify, "token state-dir token-key")
+	verb("revoke", "--state-dir DIR [ID]", 1, c.revoke, "token state-dir reason")
+	for name, to := range map[string]*string{"out": &c.name, "key": &c.key, "token": &c.token, "agent": &c.agent,
 		"expires": &c.expires, "not-before": &c.notBefore, "policy": &c.policy, "note": &c.note, "state-dir": &c.state,
-		"reason": &c.reason}
-	switches := map[string]*bool{"any-agent": &c.anyAgent, "seal": &c.seal, "json": &c.json}
-	others := map[string]func(string) error{"runs": c.setRuns, "token-key": func(s string) error {
-		c.keys = append(c.keys, s)
-		return nil
-	}}
-	for name := range strings.FieldsSeq(names) {
-		switch {
-		case texts[name] != nil:
-			f.StringVar(texts[name], name, "", "")
-		case switches[name] != nil:
-			f.BoolVar(switches[name], name, false, "")
-		default:
-			f.Func(name, "", others[name])
-		}
+		"reason": &c.reason} {
+		s.Flags.StringVar(to, name, "", "")
 	}
+	for name, to := range map[string]*bool{"any-agent": &c.anyAgent, "seal": &c.seal, "json": &c.json} {
+		s.Flags.BoolVar(to, name, false, "")
+	}
+	s.Flags.Func("runs", "", c.setRuns)
+	s.Flags.Func("token-key", "", func(file string) error {
+		c.keys = append(c.keys, file)
+		return nil
+	})
+	return s
 }
 
 func (c *command) setRuns(text string) (err error) {
@@ -174,9 +138,4 @@ func (c *command) read() (*token.Token, error) {
 }
 
 // print writes to standard output.
-func (c *command) print(format string, args ...any) error {
-	if _, err := fmt.Fprintf(c.out, format, args...); err != nil {
-		return fmt.Errorf("cannot write to standard output: %w", err)
-	}
-	return nil
-}
+func (c *command) print(format string, args ...any) error { return verbs.Print(c.out, format, args...) }

@@ -103,7 +103,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{125, "brigd token keygen --out NAME", []string{"verify", "--token-key", dir + "/none"}},
 		{125, "comands", mint("--any-agent", "--policy", dir+"/wrong.json")},
 		{125, "built-in", mint("--any-agent", "--policy", "nowhere")},
-		{125, "argument too many", mint("--any-agent", tok)},
+		{125, "mint: write brigd token mint --key FILE", mint("--any-agent", tok)},
 		{125, "--token-key", []string{"verify"}},
 		{1, "not trusted", []string{"verify", "--token-key", dir + "/b.pub"}},
 		{125, "mode 0755", []string{"verify", "--token-key", dir + "/a.pub", "--state-dir", dir}},

@@ -24,7 +24,7 @@ func (r *reader) box(n *yaml.Node, path string, b *engine.Request, fresh *bool) 
 	r.mapping(n, path, fields{
 		"type": func(n *yaml.Node, p string) {
 			if text := r.text(n, p); text != "brig" {
-				r.problem(n, p, "%q is not what runs tools here: write brig, or remove it (and image with it)", short(text))
+				r.problem(n, p, "%q is not what runs tools here: write brig, or remove it", short(text))
 			}
 		},
 		"network": func(n *yaml.Node, _ string) { network = n },
@@ -37,6 +37,8 @@ func (r *reader) box(n *yaml.Node, path string, b *engine.Request, fresh *bool) 
 		"memory":  func(n *yaml.Node, p string) { unit(r, n, p, &b.Memory, "a size such as 512m") },
 		"timeout": func(n *yaml.Node, p string) { unit(r, n, p, &b.Timeout, "a time such as 30s") },
 		"cpus":    func(n *yaml.Node, p string) { unit(r, n, p, &b.CPUs, "a number such as 0.5") },
+		"mounts":  func(n *yaml.Node, p string) { b.Mounts = r.mounts(n, p) },
+		"image":   func(n *yaml.Node, p string) { b.Image = r.fixed(n, p) },
 		"fresh":   func(n *yaml.Node, p string) { *fresh = r.boolean(n, p) },
 	})
 	r.network(network, allow, path, b)
@@ -83,6 +85,34 @@ func (r *reader) rules(n *yaml.Node, path string) (list []string) {
 		list = append(list, text)
 	})
 	return list
+}
+
+// mounts reads the shares that a tool is shown.
+func (r *reader) mounts(n *yaml.Node, path string) (list []engine.Mount) {
+	r.list(n, path, engine.MaxMounts, func(n *yaml.Node, p string) {
+		var m engine.Mount
+		field := func(to *string) func(*yaml.Node, string) {
+			return func(n *yaml.Node, p string) { *to = r.fixed(n, p) }
+		}
+		r.mapping(n, p, fields{"share": field(&m.Share), "target": field(&m.Target), "path": field(&m.Path),
+			"mode": field(&m.Mode), "protect": func(n *yaml.Node, p string) {
+				r.list(n, p, maxList, func(n *yaml.Node, p string) { m.Protect = append(m.Protect, r.fixed(n, p)) })
+			}})
+		if m.Share == "" || m.Target == "" {
+			r.problem(n, p, "it has no share or no target: write both, as in {share: data, target: /data}")
+		}
+		list = append(list, m)
+	})
+	return list
+}
+
+// fixed reads the name of something that the tool is shown.
+func (r *reader) fixed(n *yaml.Node, path string) string {
+	text := r.text(n, path)
+	if len(placeholders(text)) > 0 {
+		r.problem(n, path, "what is shown cannot be a parameter: write it out")
+	}
+	return text
 }
 
 // unit reads a number with its unit, in the form of JSON requests.

@@ -3,9 +3,12 @@ package tools
 import (
 	"encoding/json"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/agent/engine"
 )
 
 // parse reads a file with one tool, whose parts are indented by four spaces.
@@ -159,7 +162,7 @@ func TestOptions(t *testing.T) {
 
 func TestEverythingElseOfARequest(t *testing.T) {
 	tool := parse(t, `    parameters: [{name: a}, {name: b}]
-    sandbox: {network: ["example.org:443"], memory: 64m, timeout: 1.5, cpus: 0.5, fresh: true}
+    sandbox: {network: ["example.org:443"], memory: 64m, timeout: 1.5, cpus: 0.5, fresh: true, mounts: [{share: s, target: /data, path: p, mode: ro, protect: [a/b, c]}], image: 'debian:12'}
     script: {command: cat, stdin: "<{{a}}>", env: {A: "{{a}}", B: "{{b}}", C: 1}, files: {d/in.txt: "{{a}}{{a}}", none: "{{b}}"}, cwd: /tmp}
 `)
 	r, no := tool.Request([]byte(`{"a":"-\u0001é"}`))
@@ -167,7 +170,8 @@ func TestEverythingElseOfARequest(t *testing.T) {
 		t.Fatal(no)
 	}
 	if r.Stdin != "<-\x01é>" || len(r.Env) != 2 || r.Env["A"] != "-\x01é" || r.Env["C"] != "1" || len(r.Files) != 1 || string(r.Files["d/in.txt"].Data) != "-\x01é-\x01é" ||
-		r.Cwd != "/tmp" || !slices.Equal(r.Network, []string{"example.org:443"}) || r.Memory != 64<<20 || r.Timeout.String() != "1.5s" || r.CPUs != 0.5 || !tool.Fresh {
+		r.Cwd != "/tmp" || !slices.Equal(r.Network, []string{"example.org:443"}) || r.Memory != 64<<20 || r.Timeout.String() != "1.5s" || r.CPUs != 0.5 || !tool.Fresh ||
+		!reflect.DeepEqual(r.Mounts, []engine.Mount{{Share: "s", Target: "/data", Path: "p", Mode: "ro", Protect: []string{"a/b", "c"}}}) || r.Image != "debian:12" {
 		t.Errorf("%+v", r)
 	}
 	if _, no = tool.Request([]byte(`{"a":"x\u0000"}`)); no == nil {

@@ -62,7 +62,7 @@ type later struct {
 	script, args, stdin, env, files *yaml.Node
 }
 
-// fields are those of the parts, which stand beside code or under script.
+// fields returns the fields of the parts, which stand beside code or under script.
 func (l *later) fields() fields {
 	return fields{
 		"args":  func(n *yaml.Node, _ string) { l.args = n },

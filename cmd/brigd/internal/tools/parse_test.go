@@ -37,9 +37,10 @@ func TestMistakes(t *testing.T) {
 		head + ok + "    name: y\n":        "tools[0].name: the key is there twice",
 		head + ok + "    sandbox: false\n": "t.yaml:5: tools[0].sandbox: every tool runs in the jail",
 		head + ok + "    sandbox: {type: docker}\n":                                        `"docker" is not what runs tools here: write brig`,
-		head + ok + "    sandbox: {type: brig, image: a:b}\n":                              "tools[0].sandbox.image: brig needs no image",
+		head + ok + "    image: a:b\n":                                                     "tools[0].image: write it under sandbox",
+		head + ok + "    sandbox: {image: 'a:{{b}}'}\n":                                    "tools[0].sandbox.image: what is shown cannot be a parameter",
 		head + ok + "    sandbox: {privileged: true}\n":                                    "no privileges",
-		head + ok + "    sandbox: {volumes: [a]}\n":                                        "nothing of the host's files",
+		head + ok + "    sandbox: {volumes: [a]}\n":                                        "Name one under mounts",
 		head + ok + "    sandbox: {readonly_root: false}\n":                                "always read-only",
 		head + ok + "    sandbox: {network: host}\n":                                       "names no place",
 		head + ok + "    sandbox: {network: bridge}\n":                                     "names no place",
@@ -47,6 +48,10 @@ func TestMistakes(t *testing.T) {
 		head + ok + "    sandbox: {network: [a.b:1], allow: [a.b:1]}\n":                    "keep one list",
 		head + ok + "    sandbox: {network: ['a b']}\n":                                    "sandbox.network[0]",
 		head + ok + "    sandbox: {allow: ['{{x}}:1']}\n":                                  "cannot be a parameter",
+		head + ok + "    sandbox: {mounts: [{share: a}]}\n":                                "no share or no target",
+		head + ok + "    sandbox: {mounts: [{share: '{{x}}', target: /data}]}\n":           "cannot be a parameter",
+		head + ok + "    sandbox: {mounts: [{share: a, target: /data, protect: b}]}\n":     "mounts[0].protect: it is the text",
+		head + ok + "    sandbox: {mounts: {share: a}}\n":                                  "write a list",
 		head + ok + "    sandbox: {memory: lots}\n":                                        "a size such as 512m",
 		head + ok + "    sandbox: {memory: 0}\n":                                           "not more than 0",
 		head + ok + "    sandbox: {timeout: -1s}\n":                                        "not more than 0",
@@ -193,7 +198,7 @@ func TestFileSchema(t *testing.T) {
 		t.Error(err)
 	}
 	for _, bad := range []string{`{}`, `{"tools":[{"name":"a b","description":"d","script":{"command":"x"}}]}`, `{"tools":[{"name":"a","description":"d"}]}`,
-		`{"tools":[],"sandbox":false}`, `{"tools":[],"sandbox":{"image":"x"}}`} {
+		`{"tools":[],"sandbox":false}`, `{"tools":[],"sandbox":{"image":1}}`} {
 		var v any
 		if err := json.Unmarshal([]byte(bad), &v); err != nil {
 			t.Fatal(err)

@@ -136,11 +136,10 @@ func (r *reader) mapping(n *yaml.Node, path string, fields map[string]func(n *ya
 
 // foreign suggests replacements for keys of other programs.
 var foreign = map[string]string{
-	"image":        "brig needs no image: a tool sees this machine's /usr, read-only. Remove it",
+	"image":        "write it under sandbox, with the name of an image of the operator's (brigd --image), or remove it",
 	"docker":       "brig is the sandbox, not docker. Remove it",
-	"dockerfile":   "brig needs no image: a tool sees this machine's /usr, read-only. Remove it",
-	"volumes":      "a tool sees nothing of the host's files. Pass what it needs as a parameter, or under files",
-	"mounts":       "a tool sees nothing of the host's files. Pass what it needs as a parameter, or under files",
+	"dockerfile":   "brig builds no image: write image under sandbox, with a name of brigd --image, or remove it",
+	"volumes":      "a tool sees nothing of the host's files but shares. Name one under mounts, or pass a parameter",
 	"privileged":   "a tool has no privileges. Remove it",
 	"cap_add":      "a tool has no privileges. Remove it",
 	"user":         "a tool runs as an unprivileged user of its own. Remove it",

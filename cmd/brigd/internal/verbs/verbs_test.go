@@ -1,56 +1,79 @@
 package verbs
 
 import (
+	"bytes"
 	"errors"
-	"flag"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
 
-func TestRun(t *testing.T) {
-	for line, want := range map[string]string{ // what show got, or an error
-		"":                  "error: there is no command; write show or keep, or --help",
-		"help":              "error: " + flag.ErrHelp.Error(),
-		"--help":            "error: " + flag.ErrHelp.Error(),
-		"show -h":           "error: " + flag.ErrHelp.Error(),
-		"show a -h":         "error: " + flag.ErrHelp.Error(),
-		"show":              "",
-		"show a b":          "a b",
-		"show --json a":     "a json",
-		"show -json=true a": "a json",
-		"show a --json b":   "a b json",
-		"show a --jsn":      "error: show: flag provided but not defined: -jsn; x --help lists the flags",
-		"show bad":          "error: it is bad",
-		"keep a":            "kept",
-		"shw":               `error: "shw" is not a verb; did you mean show?`,
-		"frobnicate":        `error: "frobnicate" is not a verb; write one of show, keep`,
-		"\x1b[m":            `error: "\x1b[m" is not a verb; write one of show, keep`,
+func TestCommands(t *testing.T) {
+	for line, want := range map[string]string{ // the exit code, and what was printed
+		"":                  "125 x: there is no command; write one of show, keep, differ, or --help\n",
+		"help":              "0 the help",
+		"--help":            "0 the help",
+		"show -h":           "0 the help",
+		"show a -h":         "0 the help",
+		"show a":            "0 a",
+		"show a b":          "0 a b",
+		"show --json a":     "0 a json",
+		"show -json=true a": "0 a json",
+		"show a --json b":   "0 a b json",
+		"show":              "125 x: show: write x show FILE...; --help has examples\n",
+		"keep a":            "125 x: keep: write x keep; --help has examples\n",
+		"show a --jsn":      "125 x: show: flag provided but not defined: -jsn; x --help lists the flags\n",
+		"keep --json":       "125 x: keep: flag provided but not defined: -json; x --help lists the flags\n",
+		"show bad":          "125 x: show: it is \\x1bbad\nreally\n",
+		"show worse":        "3 x: it is worse\n",
+		"keep":              "0 kept",
+		"differ":            "1 ",
+		"shw":               "125 x: \"shw\" is not a command of x; did you mean show?\n",
+		"frobnicate":        "125 x: \"frobnicate\" is not a command of x; write one of show, keep, differ\n",
+		"\x1b[m":            "125 x: \"\\x1b[m\" is not a command of x; write one of show, keep, differ\n",
 	} {
-		var got string
-		asJSON := false
-		s := Set{Name: "x", None: "show or keep", Is: "a verb", All: true, Mixed: true, Verbs: []Verb{
-			{Name: "show", Flags: func(f *flag.FlagSet) { f.BoolVar(&asJSON, "json", false, "") }, Run: func(args []string) error {
-				if got = strings.Join(args, " "); asJSON {
-					got += " json"
+		var out bytes.Buffer
+		asJSON, worse := false, errors.New("worse")
+		s := Set{Name: "x", Usage: "the help", Verbs: []Verb{
+			{Name: "show", Args: "FILE...", Least: 1, Most: 2, Flags: "json", Run: func(args []string) error {
+				text := strings.Join(args, " ")
+				switch {
+				case text == "bad":
+					return errors.New("it is \x1bbad\nreally")
+				case text == "worse":
+					return worse
+				case asJSON:
+					text += " json"
 				}
-				if got == "bad" {
-					return errors.New("it is bad")
-				}
-				return nil
+				return Print(&out, "%s", text)
 			}},
-			{Name: "keep", Run: func([]string) error { got = "kept"; return nil }},
+			{Name: "keep", Run: func([]string) error { return Print(&out, "kept") }},
+			{Name: "differ", Run: func([]string) error { return Exit(1) }},
+		}, Failed: func(err error) (int, string) {
+			if errors.Is(err, worse) {
+				return 3, "it is worse"
+			}
+			return ExitUsage, err.Error()
 		}}
-		if err := s.Run(strings.Fields(line)); err != nil {
-			got = "error: " + err.Error()
-		}
-		if got != want {
-			t.Errorf("%q: %s; want %s", line, got, want)
+		s.Flags.BoolVar(&asJSON, "json", false, "")
+		code := s.Main(strings.Fields(line), &out, &out)
+		if got := fmt.Sprint(code, " ", out.String()); got != want {
+			t.Errorf("%q: %q; want %q", line, got, want)
 		}
 	}
-	s := Set{Name: "x", Is: "a verb", Verbs: []Verb{{Name: "show", Run: func(args []string) error { return errors.New(strings.Join(args, " ")) }}}}
-	for line, want := range map[string]string{"frobnicate": `"frobnicate" is not a verb`, "shw": `"shw" is not a verb; did you mean show?`, "show a -b": "a -b"} {
-		if err := s.Run(strings.Fields(line)); err == nil || err.Error() != want {
-			t.Errorf("%q: %v; want %s", line, err, want)
-		}
+}
+
+// A command that cannot print its answer, or why it has failed, does not succeed.
+func TestClosedStreams(t *testing.T) {
+	closed, w := io.Pipe()
+	closed.Close()
+	var errs bytes.Buffer
+	s := Set{Name: "x", Failed: func(error) (int, string) { return 1, "no" }}
+	if code := s.Main([]string{"--help"}, w, &errs); code != 1 || errs.String() != "x: no\n" {
+		t.Errorf("%d %q", code, errs.String())
+	}
+	if code := s.Main([]string{"--help"}, w, w); code != ExitUsage {
+		t.Error(code)
 	}
 }

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A sandbox outlives brigd, also one that is killed: what it had when it was saved last.
+func TestSandboxStore(t *testing.T) {
+	d := dir(t)
+	args := []string{"serve", "--listen", "unix:" + d + "/s", "--sandbox-store", d + "/store", "--sandbox-save", "100ms"}
+	p := begin(t, nil, args...)
+	status, box := p.do("POST", "/v1/sandboxes", map[string]any{"agent_id": "bot", "ttl": "20m"})
+	if status != 201 || box["save_every"] != "100ms" {
+		t.Fatalf("%d %v", status, box)
+	}
+	at := "/v1/sandboxes/" + box["id"].(string)
+	put := func(name string) {
+		t.Helper()
+		if w, body := p.send("PUT", at+"/files/work/"+name, name); w.StatusCode != 200 {
+			t.Fatalf("%d %s", w.StatusCode, body)
+		}
+	}
+	put("first")
+	after := time.Now()
+	for saved := false; !saved; time.Sleep(10 * time.Millisecond) {
+		_, now := p.do("GET", at, nil)
+		text, _ := now["saved"].(string)
+		when, err := time.Parse(time.RFC3339Nano, text)
+		saved = err == nil && when.After(after)
+	}
+	status, snapshot := p.do("POST", at+"/snapshot", nil)
+	if status != 201 || snapshot["state"] != "idle" {
+		t.Fatalf("%d %v", status, snapshot)
+	}
+	if status, body := p.do("POST", "/v1/sandboxes", map[string]any{"agent_id": "other", "from": snapshot["id"]}); status != 404 {
+		t.Errorf("another agent's: %d %v", status, body)
+	}
+	for _, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		if end == syscall.SIGTERM {
+			put("second") // the save is that of the end
+		}
+		if err := p.cmd.Process.Signal(end); err != nil {
+			t.Fatal(err)
+		}
+		_ = p.cmd.Wait()
+		p = begin(t, nil, args...)
+		if w, body := p.send("GET", at+"/files/work/first", ""); w.StatusCode != 200 || body != "first" {
+			t.Errorf("after %s: %d %s", end, w.StatusCode, body)
+		}
+	}
+	if w, body := p.send("GET", at+"/files/work/second", ""); w.StatusCode != 200 || body != "second" {
+		t.Errorf("%d %s", w.StatusCode, body)
+	}
+	status, fork := p.do("POST", "/v1/sandboxes", map[string]any{"agent_id": "bot", "from": snapshot["id"]})
+	if status != 201 {
+		t.Fatalf("%d %v", status, fork)
+	}
+	if w, body := p.send("GET", "/v1/sandboxes/"+fork["id"].(string)+"/files/work/first", ""); body != "first" {
+		t.Errorf("%d %s", w.StatusCode, body)
+	}
+	if w, body := p.send("DELETE", "/v1/snapshots/"+snapshot["id"].(string), "", "X-Agent-Id", "bot"); w.StatusCode != http.StatusNoContent {
+		t.Errorf("%d %s", w.StatusCode, body)
+	}
+	if names, err := filepath.Glob(d + "/store/*"); len(names) > 2 || err != nil {
+		t.Errorf("%q %v", names, err)
+	}
+	refuses(t, nil, []string{"serve", "--listen", "unix:" + d + "/t", "--sandbox-store", d + "/store"}, "--sandbox-store", "another brigd")
+	open := filepath.Join(d, "open")
+	if err := os.Mkdir(open, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, nil, []string{"serve", "--listen", "unix:" + d + "/t", "--sandbox-store", open}, "--sandbox-store", "other users")
+	refuses(t, nil, []string{"serve", "--sandbox-save", "1s"}, "--sandbox-save", "--sandbox-store DIR")
+	if log := p.logged(); strings.Contains(log, "level=ERROR") {
+		t.Error(log)
+	}
+}
+
+// What a killed brigd has left on disk of the changes of a share is removed by the next one.
+func TestStoresOfAKilledBrigd(t *testing.T) {
+	d := dir(t)
+	for _, name := range []string{"/repo", "/up"} {
+		if err := os.Mkdir(d+name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"serve", "--listen", "unix:" + d + "/s", "--share", "repo=" + d + "/repo:cow,store=disk", "--share",
+		"up=" + d + "/up:rw"}
+	env := []string{"XDG_STATE_HOME=" + d + "/state"}
+	if err := os.Mkdir(d+"/state", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := begin(t, env, args...)
+	why := make(chan string, 1)
+	go func() {
+		body := `{"cmd": ["sh", "-c", "echo >/data/new; echo >/mnt/up; sleep 1000"], "mounts": [{"share": "repo",
+			"target": "/data"}, {"share": "up", "target": "/mnt"}]}`
+		r, err := p.client.Post(p.url+"/v1/run", "application/json", strings.NewReader(body))
+		if err != nil {
+			return // brigd was killed
+		}
+		text, _ := io.ReadAll(r.Body)
+		r.Body.Close()
+		why <- string(text)
+	}()
+	for up := false; !up; time.Sleep(10 * time.Millisecond) {
+		select {
+		case no := <-why:
+			t.Skip("no changes are kept on disk here: " + no)
+		default:
+		}
+		_, err := os.Stat(d + "/up/up")
+		up = err == nil
+	}
+	removed := false
+	for range 20 { // what ran in the jail may hold its directory until it has ended, too
+		if err := p.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = p.cmd.Wait() // it was killed
+		p = begin(t, env, args...)
+		if removed = strings.Contains(p.logged(), "changes of shares of earlier runs are removed"); removed {
+			break
+		}
+	}
+	if !removed {
+		t.Errorf("nothing was removed: %s", p.logged())
+	}
+}
