@@ -119,7 +119,7 @@ func (c *Client) Ask(r Request) (reply Reply, err error) {
 // Close ends the worker and waits for it.
 func (c *Client) Close() error { return errors.Join(c.in.Close(), c.wait()) }
 
-// Job is a worker in a jail.
+// Job returns the job that is a worker in a jail.
 func Job() (peers.Job, error) {
 	exe, err := os.Executable()
 	return peers.Job{Args: []string{peers.Target, Subcommand}, Show: exe}, err

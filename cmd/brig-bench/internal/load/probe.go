@@ -74,7 +74,7 @@ func open(r Request) error {
 	})
 }
 
-// socket is a call whose arguments the filter reads.
+// socket makes a call whose arguments the filter reads.
 func socket(r Request) error {
 	return opened(r, func() (uintptr, unix.Errno) {
 		fd, _, e := unix.RawSyscall(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

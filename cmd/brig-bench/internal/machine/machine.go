@@ -38,7 +38,7 @@ func Look() result.Machine {
 	return m
 }
 
-// Load is the load average over the last minute; 0 if it cannot be read.
+// Load returns the load average over the last minute; 0 if it cannot be read.
 func Load() float64 {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")
@@ -46,7 +46,7 @@ func Load() float64 {
 	return v
 }
 
-// field is the value of a key in a file of lines.
+// field returns the value of a key in a file of lines.
 func field(file, key, sep string) string {
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {

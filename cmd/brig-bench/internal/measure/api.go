@@ -28,7 +28,7 @@ type call struct {
 	warm      []string // flags of a further brigd; nil for none
 }
 
-// api are measurements of brigd by HTTP at its Unix socket.
+// api returns the measurements of brigd by HTTP at its Unix socket.
 func api() (all []Dimension) {
 	for _, c := range []call{
 		{"api", "/bin/true", []string{"/bin/true"}, map[string]any{"cmd": []string{"/bin/true"}}, nil},
@@ -36,7 +36,7 @@ func api() (all []Dimension) {
 			map[string]any{"language": "python", "code": "print(1)"}, []string{"--warm", "python=8"}},
 	} {
 		notes := []string{"brigd and its clients share the processors; " + itself +
-			" is in the benchmark's process and has a pool, which brigd has with --pool alone"}
+			" is in the benchmark's process; neither has a pool"}
 		one := result.Table{ID: c.id, Title: "A request to brigd: " + c.title, Unit: "ms", Notes: notes,
 			Question: "How long does a run take by HTTP, 10 ms after another?"}
 		many := result.Table{ID: c.id + "-load", Title: "Requests a second to brigd: " + c.title, Unit: "1/s", Higher: true,
@@ -72,7 +72,7 @@ func (c call) with(e *Env, t *result.Table, measure func([]*peers.Ready) error) 
 	end := func(close func() error) { err = errors.Join(err, close()) }
 	job := peers.Job{Args: c.args}
 	for _, tool := range e.Tools {
-		name := map[string]string{peers.Bare: peers.Bare, "brig Runner, pool": itself}[tool.Info.Name]
+		name := map[string]string{peers.Bare: peers.Bare, "brig Runner": itself}[tool.Info.Name]
 		if name == "" {
 			continue
 		}

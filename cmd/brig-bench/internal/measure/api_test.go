@@ -22,7 +22,7 @@ func TestAPI(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	e.Tools = slices.DeleteFunc(peers.All(&peers.Host{Dir: e.Dir, Brig: e.Brig}), func(tool *peers.Tool) bool {
-		return tool.Info.Name != peers.Bare && tool.Info.Name != "brig Runner, pool"
+		return tool.Info.Name != peers.Bare && tool.Info.Name != "brig Runner"
 	})
 	for _, d := range api() {
 		table, err := d.Run(t.Context(), e)

@@ -65,7 +65,7 @@ func grow(figures []figure) func(context.Context, *Env, *result.Table) error {
 	}
 }
 
-// grown are the rows of the figures.
+// grown returns the rows of the figures.
 func grown(figures []figure, usages []load.Usage) (rows []result.Row) {
 	first := usages[0]
 	for _, f := range figures {

@@ -10,7 +10,7 @@ import (
 	"brig/cmd/brig-bench/internal/stats"
 )
 
-// inside are the system calls that a process in the jail makes.
+// inside returns the measurements of system calls that a process in the jail makes.
 func inside() (all []Dimension) {
 	const (
 		file = "/usr/bin/env" // is on every system, and in every jail's /usr

@@ -18,7 +18,7 @@ type Contender struct {
 	Sample func(ctx context.Context) (float64, error)
 }
 
-// asked is a contender whose samples a worker takes. of returns the figure of a reply.
+// asked returns a contender whose samples are taken by a worker. of converts the times of a reply to a sample.
 func asked(name string, c *load.Client, r load.Request, of func(nanos []int64) float64) Contender {
 	return Contender{name, func(context.Context) (float64, error) {
 		reply, err := c.Ask(r)
@@ -31,8 +31,8 @@ func asked(name string, c *load.Client, r load.Request, of func(nanos []int64) f
 
 func millis(nanos []int64) float64 { return float64(nanos[0]) / 1e6 }
 
-// Plan is how samples are taken. The base is sampled twice in each round: how far it is from itself bounds what is
-// called a difference.
+// Plan describes a comparison. The base is sampled twice in each round: the difference of these two series is the
+// noise, and no smaller difference is reported.
 type Plan struct {
 	Rounds int
 	Warm   int           // rounds that are not counted; at least one is made
@@ -53,7 +53,7 @@ type Series struct {
 const (
 	again       = " (again)"
 	slow        = 40 * time.Millisecond // a contender that takes longer sits some rounds out
-	fewest      = 8                     // rounds of the slowest, and rounds in spite of the budget
+	fewest      = 8                     // the least number of rounds, also of a slow contender and beyond the budget
 	fewestQuick = 5
 	respite     = 50 * time.Millisecond // after a slow contender
 	settling    = 2 * time.Second       // for kernel work that the warm-up has left behind
@@ -107,7 +107,7 @@ func (e *Env) compare(ctx context.Context, t *result.Table, p Plan, all []Conten
 	return s, err
 }
 
-// warm takes the first samples of each contender, and returns in which rounds it takes part: every so manyth.
+// warm takes the first samples of each contender, and returns its stride: it takes part in every stride-th round.
 func (s *Series) warm(ctx context.Context, e *Env, all []Contender, least int) ([]int, error) {
 	stride := make([]int, len(all))
 	for i := range max(1, s.plan.Warm) {
@@ -127,7 +127,7 @@ func (s *Series) warm(ctx context.Context, e *Env, all []Contender, least int) (
 	return stride, sleep(ctx, min(s.plan.Budget/10, settling))
 }
 
-// turn is a contender's part of a round. A slow one is an engine, which cleans up behind its answer: the next one
+// turn takes a contender's sample in a round. A slow one is an engine, which cleans up after its answer: the next one
 // waits.
 func (s *Series) turn(ctx context.Context, c Contender, round int, slow bool) error {
 	if err := sleep(ctx, s.plan.Idle); err != nil {
@@ -144,7 +144,7 @@ func (s *Series) turn(ctx context.Context, c Contender, round int, slow bool) er
 	return nil
 }
 
-// sample notes a contender's failure; it returns the error of the context alone.
+// sample takes one sample. A failure of the contender is recorded; only the error of the context is returned.
 func (s *Series) sample(ctx context.Context, c Contender) (float64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -160,7 +160,7 @@ func (s *Series) sample(ctx context.Context, c Contender) (float64, error) {
 	return v, nil
 }
 
-// williams is the order of n contenders in a round.
+// williams returns the order of n contenders in a round.
 func williams(n, round int) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -176,15 +176,15 @@ func williams(n, round int) []int {
 	return order
 }
 
-// Samples are a contender's, one for each round, NaN where it sat out.
+// Samples returns the samples of a contender, one for each round, NaN for a round in which it took none.
 func (s *Series) Samples(name string) []float64 { return s.taken[name] }
 
-// Floor is the smallest difference that counts, as a share of 1.
+// Floor returns the smallest difference that is reported, as a fraction of 1.
 func (s *Series) Floor() float64 {
 	return stats.Floor(s.taken[s.plan.Base], s.taken[s.plan.Base+again])
 }
 
-// Rows are the contenders' figures in the order in which they were given, each compared with the base.
+// Rows returns the contenders' figures in the order of the contenders, each compared with the base.
 func (s *Series) Rows() (rows []result.Row) {
 	floor := s.Floor()
 	for _, name := range s.order {
@@ -201,7 +201,7 @@ func (s *Series) Rows() (rows []result.Row) {
 	return rows
 }
 
-// Notes tell how the samples were taken and what the noise was.
+// Notes returns how the samples were taken, and the noise.
 func (s *Series) Notes() []string {
 	rounds := len(s.taken[s.plan.Base])
 	const how = "%d interleaved rounds; a contender that takes longer than %d ms sits some out, the next waits %d ms"
@@ -215,7 +215,7 @@ func (s *Series) Notes() []string {
 	return notes
 }
 
-// sleep ends early with the context.
+// sleep waits for a time, or until the context ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d > 0 {
 		select {

@@ -32,7 +32,8 @@ type payload struct {
 	rounds, quick   int
 }
 
-// starts are jobs as people make them, with directories bound and a limit on the wall clock, and then empty jails.
+// starts returns the measurements of jobs as people run them, with directories bound and a limit on the wall clock, and
+// then empty jails.
 func starts() (all []Dimension) {
 	nothing, python := []string{"/bin/true"}, []string{"/usr/bin/python3", "-c", imports}
 	for _, p := range []payload{

@@ -37,7 +37,7 @@ type Env struct {
 	Progress func(string)  // shows what is being done
 }
 
-// count is the number of rounds: what the user asked for, or else one of the two.
+// count returns the number of rounds: what the user asked for, or else one of the two.
 func (e *Env) count(full, quick int) int {
 	switch {
 	case e.Rounds > 0:

@@ -66,7 +66,7 @@ func network() (all []Dimension) {
 // against reports whether a relay is another tool's, with which brig's is compared.
 func against(r *peers.Tool) bool { return r.Without != nil && r.Info.Name != peers.Egress }
 
-// value is the figure of a reply: MiB a second for a transfer of n bytes, or the median in microseconds.
+// value returns the figure of a reply: MiB a second for a transfer of n bytes, or the median in microseconds.
 func (op netOp) value(nanos []int64, n int) float64 {
 	if op.Higher {
 		return float64(n) / (1 << 20) / (float64(nanos[0]) / 1e9)

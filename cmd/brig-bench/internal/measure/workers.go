@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// workers are measurements of starts from processes that differ in one thing.
+// workers returns the measurements of starts from processes that differ in one thing.
 func workers() []Dimension {
 	return []Dimension{
 		{result.Table{ID: "mounts", Title: "Start under a large mount table", Unit: "ms", X: "extra mounts",
@@ -116,5 +116,5 @@ func acrossWorkers(ctx context.Context, e *Env, t *result.Table, names []string,
 	return nil
 }
 
-// at is a contender's name where a tool takes part several times.
+// at returns a contender's name where a tool takes part several times.
 func at(name string, x int) string { return fmt.Sprintf("%s at %d", name, x) }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"brig/internal/sys"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -55,7 +57,7 @@ func mountsBelow(dir string) (points []string, err error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
-		point := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(fields[4])
+		point := sys.MountPath(fields[4])
 		if point == dir || strings.HasPrefix(point, dir+"/") {
 			points = append(points, point)
 		}

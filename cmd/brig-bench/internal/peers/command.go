@@ -16,7 +16,7 @@ import (
 	"brig/internal/words"
 )
 
-// patience is how long a Run may take: a tool that hangs must not hang the comparison.
+// patience bounds the time of a Run, so that a tool that hangs does not block the comparison.
 const patience = time.Minute
 
 // command is a program that makes one jail each time it is started.

@@ -39,7 +39,7 @@ func expand(line string, v vars) (argv []string) {
 	return argv
 }
 
-// vars are those that depend on the caller, the machine and the job alone.
+// vars returns the variables that depend on the caller, the machine and the job alone.
 func (h *Host) vars(program string, j Job) vars {
 	v := vars{"link": h.tree.Links, "hidden": one(h.tree.Hidden), "hiddendir": one(h.tree.HiddenDirs),
 		"dir": one(h.tree.Dirs), "readonly": one(h.tree.ReadOnly), "tmpfs": one(j.scratch()),

@@ -48,14 +48,14 @@ func (j Job) outside() (args []string) {
 	return args
 }
 
-// scratch are the writable directories of a jail that are each a tmpfs for tools that cannot share one.
+// scratch returns the writable directories of a jail that are each a tmpfs for tools that cannot share one.
 func (j Job) scratch() []string {
 	return slices.DeleteFunc(slices.Clone(scratch), func(name string) bool {
 		return j.Dir != "" && (name == "/work" || name == "/output")
 	})
 }
 
-// spec is a job as the library takes it.
+// spec returns a job as the library takes it.
 func spec(j Job) nsjail.Spec {
 	s := nsjail.Spec{Args: j.Args}
 	if j.Limited {

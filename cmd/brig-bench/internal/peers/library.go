@@ -11,7 +11,7 @@ import (
 // ahead is how many jails, or network namespaces, a Runner keeps ready: enough for the most clients at once.
 const ahead = 16
 
-// libraries are package nsjail within this process. A Runner lives as long as the job.
+// libraries returns the contenders that use package nsjail in this process. A Runner lives as long as the job.
 func libraries() (tools []*Tool) {
 	const inProcess = "in the caller's process: no program is started for a jail but the payload"
 	for _, l := range []struct {

@@ -40,7 +40,7 @@ func identify(root bool, uid, gid int) identity {
 	return identity{0, []object{idMap(0, uid)}, []object{idMap(0, gid)}}
 }
 
-// config is the jail as an OCI runtime reads it. The runtime chooses the control group, by the container's name.
+// config returns the jail as an OCI runtime reads it. The runtime chooses the control group, by the container's name.
 func config(root string, t tree, who identity, j Job) object {
 	var namespaces []object
 	for _, n := range []string{"user", "mount", "pid", "network", "ipc", "uts", "cgroup"} {
@@ -69,7 +69,7 @@ func config(root string, t tree, who identity, j Job) object {
 	}
 }
 
-// mounts are those of brig's default jail, in order.
+// mounts returns those of brig's default jail, in order.
 func mounts(t tree, j Job) (all []object) {
 	add := func(target, kind, source, options string) {
 		all = append(all, object{"destination": target, "type": kind, "source": source,
@@ -96,8 +96,8 @@ func mounts(t tree, j Job) (all []object) {
 	return all
 }
 
-// filterSection is brig's default filter as the specification writes it. Without a list of architectures it is for the
-// native one alone, as brig's.
+// filterSection returns brig's default filter in the form of the OCI specification. Without a list of architectures it
+// is for the native one alone, as brig's.
 func filterSection() *seccomp.Profile {
 	p := seccomp.Default()
 	p.ArchMap = nil
@@ -156,7 +156,7 @@ func (h *Host) bundle(tool string, j Job) (string, error) {
 	return dir, nil
 }
 
-// rootfs is the directory that tools without a root of their own get, made at the first call.
+// rootfs returns the path of the directory that tools without a root of their own get, made at the first call.
 func (h *Host) rootfs() (string, error) {
 	h.once.Do(func() {
 		h.root = filepath.Join(h.Dir, "rootfs")
@@ -170,7 +170,7 @@ func (h *Host) rootfs() (string, error) {
 //go:embed docker_amd64.bpf
 var dockerBPF []byte
 
-// filter is a file with Docker's filter as compiled BPF.
+// filter writes a file with Docker's filter as compiled BPF.
 func (h *Host) filter() (string, error) {
 	if runtime.GOARCH != "amd64" {
 		return "", errors.New("the filter of Docker was compiled for x86-64 alone")
@@ -179,7 +179,7 @@ func (h *Host) filter() (string, error) {
 	return name, os.WriteFile(name, dockerBPF, 0o644)
 }
 
-// profile is a file with brig's default filter as Docker writes filters.
+// profile writes a file with brig's default filter in Docker's format.
 func (h *Host) profile() (string, error) {
 	name := filepath.Join(h.Dir, "filter.json")
 	return name, writeJSON(name, seccomp.Default())

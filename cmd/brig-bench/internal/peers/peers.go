@@ -97,13 +97,13 @@ type Host struct {
 	err    error
 }
 
-// env is the environment of the tools: nothing of the caller's.
+// env returns the environment of the tools, without any variable of the caller.
 func (h *Host) env() []string {
 	return []string{"PATH=" + nsjail.DefaultPath, "HOME=" + h.Dir, "TMPDIR=" + h.Dir, "XDG_RUNTIME_DIR=" + h.Dir}
 }
 
-// name is the beginning of the names of control groups, containers and units that the tools make. It is that of the
-// harness's directory, also in its workers, whose directories are below.
+// name returns the beginning of the names of control groups, containers and units that the tools make. It is that of
+// the harness's directory, also in its workers, whose directories are below.
 func (h *Host) name() string {
 	name := filepath.Base(h.Dir)
 	for _, part := range strings.Split(h.Dir, "/") {
@@ -163,7 +163,7 @@ func (p peer) tool(h *Host) *Tool {
 	return t
 }
 
-// absent is the reason why a tool takes no part whose program was not found.
+// absent returns the reason why a tool takes no part whose program was not found.
 func absent(program, pkg string) string {
 	switch {
 	case program == "brig":

@@ -82,7 +82,7 @@ func isDir(name string) bool {
 	return err == nil && st.IsDir()
 }
 
-// outsideEtc are the directories that a jail with an /etc as one mount still lacks.
+// outsideEtc returns the directories that a jail with an /etc as one mount still lacks.
 func (t tree) outsideEtc() []string {
 	return slices.DeleteFunc(slices.Clone(t.Dirs), func(name string) bool { return strings.HasPrefix(name, "/etc/") })
 }

@@ -22,7 +22,8 @@ func span(figures []float64) string {
 	return low + " to " + high
 }
 
-// against is the range of a row's ratio to another: both are of the same run. It is empty where either has no figure.
+// against returns the range of a row's ratio to another: both are of the same run. It is empty where either has no
+// figure.
 func against(row, to result.Row) string {
 	var ratios []float64
 	for i := range min(len(row.Medians), len(to.Medians)) {
@@ -130,32 +131,4 @@ func byX(b *strings.Builder, t result.Table) {
 		}
 		line(b, cells...)
 	}
-}
-
-// Summary writes what starts take against bubblewrap: a row for each table that has it, and a column for each way to
-// make a jail that readers ask about.
-func Summary(w io.Writer, r *result.Report) error { return summary(w, r, nil) }
-
-// Brief is a Summary of the four tables that say most.
-func Brief(w io.Writer, r *result.Report) error {
-	return summary(w, r, []string{"job", "job-python", "job-limits", "start"})
-}
-
-func summary(w io.Writer, r *result.Report, only []string) error {
-	var b strings.Builder
-	tools := []string{"brig run", "brig Runner", "brig Runner, pool", "isolate", "runc", "no jail"}
-	head(&b, append([]string{"× bubblewrap, as " + r.Machine.User}, tools...)...)
-	for _, t := range r.Tables {
-		to := find(t, "bubblewrap", 0)
-		if to.Medians == nil || t.Unit != "ms" || t.X != "" || only != nil && !slices.Contains(only, t.ID) {
-			continue
-		}
-		cells := []string{t.Title}
-		for _, tool := range tools {
-			cells = append(cells, against(find(t, tool, 0), to))
-		}
-		line(&b, cells...)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

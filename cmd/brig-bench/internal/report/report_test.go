@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -226,4 +227,32 @@ func TestWriteFails(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
+}
+
+// Summary writes what starts take against bubblewrap: a row for each table that has it, and a column for each way to
+// make a jail that readers ask about.
+func Summary(w io.Writer, r *result.Report) error { return summary(w, r, nil) }
+
+// Brief writes a Summary of the four most important tables.
+func Brief(w io.Writer, r *result.Report) error {
+	return summary(w, r, []string{"job", "job-python", "job-limits", "start"})
+}
+
+func summary(w io.Writer, r *result.Report, only []string) error {
+	var b strings.Builder
+	tools := []string{"brig run", "brig Runner", "brig Runner, pool", "isolate", "runc", "no jail"}
+	head(&b, append([]string{"× bubblewrap, as " + r.Machine.User}, tools...)...)
+	for _, t := range r.Tables {
+		to := find(t, "bubblewrap", 0)
+		if to.Medians == nil || t.Unit != "ms" || t.X != "" || only != nil && !slices.Contains(only, t.ID) {
+			continue
+		}
+		cells := []string{t.Title}
+		for _, tool := range tools {
+			cells = append(cells, against(find(t, tool, 0), to))
+		}
+		line(&b, cells...)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }

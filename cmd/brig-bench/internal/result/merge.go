@@ -68,8 +68,8 @@ func alike(a, b *Report) error {
 	return nil
 }
 
-// merged is the row of the same tool and X in each run. One that failed in a run has no figure; the reason may name the
-// machine, and stays with that run.
+// merged returns the row of the same tool and X in each run. One that failed in a run has no figure; the reason may
+// name the machine, and stays with that run.
 func merged(row Row, table int, runs []*Report) Row {
 	all := Row{Tool: row.Tool, X: row.X}
 	for _, r := range runs {

@@ -1,5 +1,6 @@
-// Package stats compares samples, and calls no difference one that chance could be. Samples of one round have one
-// index in all series, so that other work of the machine affects both sides of a comparison. NaN is no sample.
+// Package stats compares samples, and reports only differences that chance does not explain. Samples of one round have
+// the same index in all series, so that other work of the machine affects both sides of a comparison. NaN stands for a
+// missing sample.
 package stats
 
 import (
@@ -36,8 +37,8 @@ func Present(samples []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(samples), math.IsNaN)
 }
 
-// Quantile is the q-th quantile (0 to 1) of the samples that were taken, interpolated between neighbours; NaN without
-// any.
+// Quantile returns the q-th quantile (0 to 1) of the samples that were taken, interpolated between neighbours; NaN
+// without any.
 func Quantile(samples []float64, q float64) float64 {
 	sorted := Present(samples)
 	slices.Sort(sorted)
@@ -84,12 +85,11 @@ func median(samples []float64) float64 {
 	return quantile(samples, 0.5)
 }
 
-// margin is how much farther than a contender from itself two contenders must be: the interval of equal things is
-// itself a sample.
+// margin widens the noise that was measured: it is itself a sample, and may be too small by chance.
 const margin = 1.25
 
-// Floor is the smallest difference that counts, as a share of 1, when a contender and itself have given these series:
-// what chance and position do to two equal things, and a quarter as much again.
+// Floor returns the smallest difference that is reported, as a fraction of 1. once and again are two series of one
+// contender, whose difference is the noise.
 func Floor(once, again []float64) float64 {
 	r := Ratio(once, again)
 	if math.IsNaN(r.Low) {
@@ -98,11 +98,11 @@ func Floor(once, again []float64) float64 {
 	return max(leastFloor, margin*math.Abs(1-r.Low), margin*math.Abs(r.High-1))
 }
 
-// fewest is the number of rounds below which no difference is called one: an interval of fewer is no interval.
+// fewest is the least number of rounds for a verdict: an interval of fewer rounds means nothing.
 const fewest = 5
 
-// Compare returns the ratio of samples to base, named to, with a verdict: a difference within the floor, or whose
-// interval contains 1, is none. It is nil when no round has both.
+// Compare returns the ratio of samples to base, named to, with a verdict: there is no difference if it is within the
+// floor or if its interval contains 1. It returns nil if no round has both.
 func Compare(to string, samples, base []float64, floor float64, words Words) *result.Ratio {
 	a, _ := paired(samples, base)
 	r := Ratio(samples, base)
