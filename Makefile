@@ -6,6 +6,7 @@ SHELL       := /bin/bash
 PREFIX      ?= /usr/local
 GO          ?= go
 FUZZTIME    ?= 15s
+BIN         := bin
 
 # No VCS stamp: it would need git, and fail in a checkout that another user owns. The tests build programs, too.
 export GOFLAGS += -buildvcs=false
@@ -16,11 +17,11 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # Static: one file that runs on any Linux and inside any root, with the libseccomp that it was tested with.
 STATIC := GO='$(GO)' scripts/static.sh
 
-.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean test-mcp test-systemd test-vm
+.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean package test-package test-arm64 test-mcp test-systemd test-vm
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 deps: ## install what the build and the demo need (Debian packages, with sudo where not root)
 	@GO='$(GO)' scripts/deps.sh build
@@ -42,6 +43,7 @@ run: build ## the demo: an agent's analysis of real data that then tries to brea
 test: deps-test check ## everything that this machine can check, as root and as an ordinary user, and Debian's kernels in guests
 	BRIG_NEED_PROMTOOL=1 $(GO) test -count=1 ./nsjail $$($(GO) list ./... | grep -vE '/internal/test/egress$$|^brig/nsjail$$') # the longest first
 	$(GO) test -count=1 -tags otel ./cmd/brigd/internal/trace
+	@$(GO) test -count=1 -v -run '^TestClients$$' ./cmd/brigd/internal/images | grep -vE '^===' # shows what is skipped, and why
 	@scripts/egress.sh '$(GO)' 20s # by itself: taking many network namespaces apart slows down whoever makes one
 	@$(MAKE) --no-print-directory test-vm VM_SET=quick
 
@@ -51,6 +53,11 @@ test-mcp: build ## the MCP inspector lists and calls every tool of brigd mcp, ov
 
 test-vm: deps-vm ## the suites under Debian's kernels 6.1 and 6.12, in guests (VM_SET=quick, VM_LANES, VM_RUN)
 	@GO='$(GO)' scripts/vm/all.sh
+
+test-arm64: deps-vm ## the guests' suites and seccomp's under Debian's arm64 kernel, emulated: an hour or more (VM_SET, VM_LANES, VM_RUN)
+	@GO='$(GO)' scripts/deps.sh arm64
+	@GO='$(GO)' VM_ARCH=arm64 VM_SET=$${VM_SET:-quick} VM_LANES="$${VM_LANES:-seccomp root user}" VM_KERNELS=$${VM_KERNELS:-6.1} \
+	  VM_TIMEOUT=$${VM_TIMEOUT:-7200} scripts/vm/all.sh
 
 check: ## gofmt, go vet, staticcheck
 	@bad=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \
@@ -63,9 +70,16 @@ check: ## gofmt, go vet, staticcheck
 fuzz: deps ## fuzz every parser for FUZZTIME (15s) each; make test runs the seeds only
 	@scripts/fuzz.sh '$(GO)' '$(FUZZTIME)'
 
-test-systemd: build ## delegation by systemd 252, told as stories in a guest with systemd as process 1
+test-systemd: package ## delegation by systemd 252 and the package's units, told as stories in a guest with systemd as process 1
 	@GO='$(GO)' scripts/deps.sh systemd
-	@scripts/systemd/test.sh bin/brig
+	@scripts/systemd/test.sh bin/brig dist/*_amd64.deb
+
+package: build ## packages into dist: .deb, .rpm, .tar.gz for amd64 and arm64, with SBOMs and checksums; reproducible
+	@GO='$(GO)' scripts/deps.sh package
+	@GO='$(GO)' scripts/package.sh
+
+test-package: package ## install, upgrade, remove and purge the .deb in clean roots of Debian 12 and 13 (root, or sudo)
+	@scripts/package-test.sh dist/*_amd64.deb
 
 bench: build ## compare, on this machine, what isolation costs: with brig and with whatever else is installed (ARGS=--quick)
 	$(STATIC) build -o bin/brig-bench ./cmd/brig-bench
@@ -76,7 +90,7 @@ bench-deps: ## install what make bench compares brig with, as far as Debian has 
 
 install: build ## install the binaries, the manual pages and the completions under PREFIX (/usr/local)
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/man/man8'
-	install -m 755 bin/brig bin/brigd '$(DESTDIR)$(PREFIX)/bin/'
+	install -m 755 $(BIN)/brig $(BIN)/brigd '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 644 docs/brig.1 '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1'
 	install -m 644 docs/brigd.8 '$(DESTDIR)$(PREFIX)/share/man/man8/brigd.8'
 	@scripts/completions.sh bin '$(DESTDIR)$(PREFIX)/share'
@@ -87,4 +101,4 @@ uninstall: ## remove what install has put under PREFIX
 	@scripts/completions.sh -r '$(DESTDIR)$(PREFIX)/share'
 
 clean: ## remove what make has made
-	rm -rf bin
+	rm -rf bin dist

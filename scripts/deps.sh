@@ -1,5 +1,5 @@
 #!/bin/bash
-# deps.sh build|test|mcp|systemd|vm|bench: install what is missing, or say what is. Quick and silent when everything is there.
+# deps.sh build|test|mcp|package|arm64|systemd|vm|bench: install what is missing, or say what is. Quick and silent when everything is there.
 set -euo pipefail
 what=${1:-build}
 go=${GO:-go}
@@ -35,6 +35,18 @@ if [ "$what" = test ]; then
 	need python3-pip file /usr/bin/pip3
 	need strace command strace
 	need wget command wget
+fi
+if [ "$what" = package ] || [ "$what" = arm64 ]; then
+	need gcc-aarch64-linux-gnu command aarch64-linux-gnu-gcc
+fi
+if [ "$what" = arm64 ]; then
+	need qemu-system-arm command qemu-system-aarch64
+fi
+if [ "$what" = package ]; then
+	need lintian command lintian
+	need mmdebstrap command mmdebstrap
+	need rpm command rpmbuild
+	need xz-utils command xz
 fi
 if [ "$what" = mcp ]; then
 	need nodejs command node

@@ -43,7 +43,7 @@ function inspect(target, args) {
 const call = (tool, args) => ["--method", "tools/call", "--tool-name", tool,
   ...Object.entries(args).flatMap(([k, v]) => ["--tool-arg", `${k}=${typeof v === "string" ? v : JSON.stringify(v)}`])];
 
-const names = ["analyze_code", "column_mean", "count_lines", "delete_file", "list_files", "list_languages", "read_file", "run_code", "run_command", "search", "write_file"];
+const names = ["analyze_code", "column_mean", "count_lines", "delete_file", "delete_snapshot", "list_files", "list_languages", "list_snapshots", "read_file", "restore_snapshot", "run_code", "run_command", "search", "take_snapshot", "write_file"];
 
 // Each is a tool, its arguments, whether the result is an error, and what it says.
 const cases = [

@@ -1,11 +1,13 @@
 #!/bin/bash
-# test.sh BRIG: tell the stories of guest/stories in a guest with systemd as process 1, with the static binary BRIG.
+# test.sh BRIG DEB: tell the stories of guest/stories in a guest with systemd as process 1, with the static binary BRIG;
+# the last one installs the package DEB.
 #   VM_RUN=PATTERN picks stories by their names (a regular expression); VM_ACCEL, VM_SMP, VM_MEM, VM_TIMEOUT: see boot.sh
 #   VM_CACHE says where the kernel and the root file system are kept (bin/vm), VM_KERNEL which kernel (6.1)
 # exit: 0 all passed, 1 one failed, 2 the guest did not finish (tried twice)
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../vm/lib.sh"
 brig=$(readlink -f "$1")
+deb=$(readlink -f "$2")
 kernel=$("$here/../vm/kernel.sh" "${VM_KERNEL:-6.1}") || exit 2
 image=$("$here/image.sh") || exit 2
 VM_ACCEL=${VM_ACCEL:-$("$here/../vm/accel.sh" "$kernel")}
@@ -19,6 +21,7 @@ carry() {
 	mkdir -p "$work/tree/usr/bin" "$work/tree/opt"
 	cp "$brig" "$work/tree/usr/bin/brig"
 	cp -r "$here/guest" "$work/tree/opt/story"
+	cp "$deb" "$work/tree/opt/story/brig.deb"
 	for story in "$work"/tree/opt/story/stories/*.sh; do
 		[[ $(basename "$story" .sh) =~ ${VM_RUN:-.} ]] || rm "$story"
 	done

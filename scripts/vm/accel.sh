@@ -20,7 +20,7 @@ probe() {
 	if usable "$1"; then echo kvm; else echo "$tcg"; fi >"$1/answer"
 }
 
-if [ ! -w /dev/kvm ]; then
+if [ ! -w /dev/kvm ] || [ -n "${APT_CONFIG:-}" ]; then # another architecture is always emulated
 	echo "$tcg"
 	exit
 fi

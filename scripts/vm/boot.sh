@@ -17,16 +17,20 @@ for file in "${VM_ROOT:-}" "${VM_PAYLOAD:-}"; do
 	[ -z "$file" ] || drives+=(-drive "file=$file,format=raw,if=virtio,readonly=on")
 done
 drives+=(-drive "file=$dir/scratch,format=raw,if=virtio,cache=unsafe")
-cpu=max
-[ "${VM_ACCEL%%,*}" != kvm ] || cpu=host
+case $arch in
+amd64) machine=(qemu-system-x86_64 -machine q35 -cpu max) console=ttyS0 ;;
+arm64) machine=(qemu-system-aarch64 -machine virt -cpu neoverse-n1) console=ttyAMA0 ;;
+*) die "no machine of QEMU is chosen for $arch" ;;
+esac
+[ "${VM_ACCEL%%,*}" != kvm ] || machine+=(-cpu host)
 
 code=0
-timeout -k 5 "${VM_TIMEOUT:-900}" qemu-system-x86_64 -accel "$VM_ACCEL" -cpu "$cpu" -machine q35 \
-	-m "${VM_MEM:-1536}" -smp "${VM_SMP:-2}" -nodefaults -no-reboot -display none -serial "file:$dir/kernel.log" \
+timeout -k 5 "${VM_TIMEOUT:-900}" "${machine[@]}" -accel "$VM_ACCEL" -m "${VM_MEM:-1536}" -smp "${VM_SMP:-2}" \
+	-nodefaults -no-reboot -display none -serial "file:$dir/kernel.log" \
 	-device virtio-rng-pci -device virtio-serial-pci \
 	-chardev file,id=control,path=/dev/stdout -device virtserialport,chardev=control,name=vm.control \
 	-chardev "file,id=log,path=$dir/log" -device virtserialport,chardev=log,name=vm.log \
 	"${drives[@]}" -kernel "$kernel/vmlinuz" -initrd "$dir/initrd" \
-	-append "console=ttyS0 loglevel=4 panic=-1 mitigations=off $*" </dev/null | tee "$dir/control" || code=${PIPESTATUS[0]}
+	-append "console=$console loglevel=4 panic=-1 mitigations=off $*" </dev/null | tee "$dir/control" || code=${PIPESTATUS[0]}
 rm -f "$dir/scratch" "$dir/initrd"
 exit "$code"

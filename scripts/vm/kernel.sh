@@ -1,6 +1,7 @@
 #!/bin/bash
 # kernel.sh KERNEL: have a kernel and its initramfs in the cache, and print their directory.
 #   KERNEL is 6.1, 6.12, or the name of a Debian kernel package
+#   VM_ARCH: amd64 or arm64 (amd64)
 # The directory holds vmlinuz, initrd (busybox, the modules below, guest/init) and config.
 . "$(dirname "$0")/lib.sh"
 
@@ -41,11 +42,17 @@ copy_module() {
 initrd() {
 	local tree=$1/initrd-tree m
 	mkdir -p "$tree"/{bin,dev,modules,new,proc,sys}
-	cp /bin/busybox "$tree/bin/"
+	cp "$busybox" "$tree/bin/"
 	cp "$vm/guest/init" "$tree/init"
 	chmod 755 "$tree/init"
 	modules_of "$1" "$2" | while read -r m; do copy_module "$m" "$tree/modules"; done
 	(cd "$tree" && find . -print0 | LC_ALL=C sort -z | cpio -0 -o -H newc --quiet -R 0:0) >"$3"
+}
+
+# fill_busybox DIRECTORY
+fill_busybox() {
+	download "$1" busybox-static
+	dpkg -x "$1"/*.deb "$1"
 }
 
 # fill PACKAGE DIRECTORY
@@ -62,7 +69,12 @@ fill() {
 	rm -rf "$tree"
 }
 
+busybox=/bin/busybox
+if [ -n "${APT_CONFIG:-}" ]; then
+	once "$cache/busybox-$arch" fill_busybox
+	busybox=$cache/busybox-$arch/bin/busybox
+fi
 real=$(package "$1")
-dir=$cache/${real#linux-image-}-$(cat "$vm/kernel.sh" "$vm/guest/init" /bin/busybox | sha256sum | cut -c1-8)
+dir=$cache/${real#linux-image-}-$(cat "$vm/kernel.sh" "$vm/guest/init" "$busybox" | sha256sum | cut -c1-8)
 once "$dir" fill "$real"
 echo "$dir"

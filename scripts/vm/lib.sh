@@ -16,11 +16,22 @@ die() {
 	exit 2
 }
 
+# Of another architecture than this machine's, apt has lists of its own below the cache, and needs no root.
+arch=${VM_ARCH:-amd64}
+if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+	export APT_CONFIG=$cache/apt-$arch/apt.conf
+	mkdir -p "$cache/apt-$arch"/{state/lists/partial,cache/archives/partial}
+	cat >"$APT_CONFIG" <<-F
+		APT { Architecture "$arch"; Architectures { "$arch"; }; Sandbox::User "root"; };
+		Dir { State "$cache/apt-$arch/state"; State::status "/dev/null"; Cache "$cache/apt-$arch/cache"; };
+	F
+fi
+
 # metapackage NAME: the Debian metapackage behind a kernel's short name. Another name is taken as a package.
 metapackage() {
 	case $1 in
-	6.1) echo linux-image-cloud-amd64 ;;
-	6.12) echo linux-image-6.12-cloud-amd64 ;;
+	6.1) echo "linux-image-cloud-$arch" ;;
+	6.12) echo "linux-image-6.12-cloud-$arch" ;;
 	*) echo "$1" ;;
 	esac
 }
@@ -41,14 +52,17 @@ once() {
 	) 9>"$cache/.lock"
 }
 
-# apt_get is apt-get, as root.
+# apt_get is apt-get, as root where its lists are the machine's.
 apt_get() {
-	if [ "$(id -u)" -eq 0 ]; then apt-get "$@"; else sudo apt-get "$@"; fi
+	if [ "$(id -u)" -eq 0 ] || [ -n "${APT_CONFIG:-}" ]; then apt-get "$@"; else sudo apt-get "$@"; fi
 }
 
 # with_lists COMMAND...: run an apt query; where it fails, as on a fresh machine without package lists, fetch them first.
 with_lists() {
-	"$@" 2>/dev/null || { apt_get update -qq >&2 && "$@"; }
+	"$@" 2>/dev/null || {
+		apt_get update -qq >&2 || true # a hook of the machine's may fail for an ordinary user; the query decides
+		"$@"
+	}
 }
 
 # download DIRECTORY PACKAGE[=VERSION]...: the packages' files. Nothing is installed.

@@ -3,7 +3,7 @@
 # _ for /) and bin/brig, all static. Print the file's name.
 . "$(dirname "$0")/lib.sh"
 
-export GO=${GO:-go}
+export GO=${GO:-go} GOARCH=$arch CGO_ENABLED=1
 
 # tests lists the packages with tests, less those that read the source tree with the Go tools, the benchmark, the
 # pretended internet, and those that ask the kernel for nothing new. Of brigd only the API reads control groups.
@@ -23,14 +23,14 @@ build() {
 
 exec 8>"$cache/.payload.lock"
 flock 8
-tree=$cache/payload.tree
+tree=$cache/payload-$arch.tree
 rm -rf "$tree"
 mkdir -p "$tree/bin"
-tar -c -C "$module" --exclude=./bin --exclude=./.git . | tar -x -C "$tree"
+tar -c -C "$module" --exclude=./bin --exclude=./dist --exclude=./.git . | tar -x -C "$tree"
 mkdir -p "$tree/bin"
 build "$tree" >&2
 chmod -R go+rX "$tree"
-mksquashfs "$tree" "$cache/payload.part" -quiet -no-progress -noappend -all-root -comp lz4 >&2
-mv "$cache/payload.part" "$cache/payload.squashfs"
+mksquashfs "$tree" "$cache/payload-$arch.part" -quiet -no-progress -noappend -all-root -comp lz4 >&2
+mv "$cache/payload-$arch.part" "$cache/payload-$arch.squashfs"
 rm -rf "$tree"
-echo "$cache/payload.squashfs"
+echo "$cache/payload-$arch.squashfs"

@@ -18,12 +18,13 @@ merged() {
 }
 
 # compile_python TREE: bytecode, with the tree's own Python: its /usr is read-only in the guest, and compiling the
-# library anew at each start takes seconds under emulation.
+# library anew at each start takes seconds under emulation. For another architecture this machine's Python has to do.
 compile_python() {
 	local python=("$1"/usr/bin/python3.[0-9]*)
 	local lib=$1/usr/lib/${python[0]##*/}
-	PYTHONHOME=$1/usr "$1"/lib64/ld-linux-x86-64.so.2 --library-path "$1/usr/lib/x86_64-linux-gnu" "${python[0]}" \
-		-m compileall -q -s "$1" -p / --invalidation-mode unchecked-hash -x '/(test|lib2to3|idlelib)/' "$lib"
+	local run=(env PYTHONHOME="$1/usr" "$1"/lib64/ld-linux-x86-64.so.2 --library-path "$1/usr/lib/x86_64-linux-gnu" "${python[0]}")
+	if [ -n "${APT_CONFIG:-}" ]; then run=("/usr/bin/${python[0]##*/}"); fi
+	"${run[@]}" -m compileall -q -s "$1" -p / --invalidation-mode unchecked-hash -x '/(test|lib2to3|idlelib)/' "$lib"
 }
 
 # accounts DIRECTORY: the guest's /etc/passwd and group. The suites' user, 54321, has none: nothing is its own.
@@ -59,6 +60,6 @@ fill() {
 	rm -rf "$tree" "$1/deb"
 }
 
-dir=$cache/root-$(cat "$vm/root.sh" "$vm/root.packages" | sha256sum | cut -c1-8)
+dir=$cache/root-$arch-$(cat "$vm/root.sh" "$vm/root.packages" | sha256sum | cut -c1-8)
 once "$dir" fill
 echo "$dir/usr.squashfs"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # run.sh KERNEL LANE...: boot a kernel once for each lane and run the lane in it.
 #   KERNEL: 6.1, 6.12 or a Debian package; LANE: the name of a script in lanes/, without .sh
-#   VM_SET=quick|full (full), VM_RUN=PATTERN (tests, as for go test -run), VM_TIMEOUT=SECONDS a boot (full: 3600, quick: 900),
+#   VM_ARCH=amd64|arm64 (amd64), VM_SET=quick|full (full), VM_RUN=PATTERN (tests, as for go test -run), VM_TIMEOUT=SECONDS a boot (full: 3600, quick: 900),
 #   VM_ACCEL, VM_SMP, VM_MEM: see boot.sh; VM_CACHE: where everything is kept (bin/vm)
 # exit: 0 passed, 1 a test failed, 2 a guest did not finish, twice
 . "$(dirname "$0")/lib.sh"
@@ -31,7 +31,7 @@ show() {
 
 # keep LANE DIRECTORY: the logs, for a human.
 keep() {
-	local logs=$cache/logs/$name-${1//\//-}
+	local logs=$cache/logs/$arch-$name-${1//\//-}
 	rm -rf "$logs"
 	mkdir -p "$logs"
 	mv "$2"/{control,log,kernel.log,qemu.log} "$logs/" 2>/dev/null || true
@@ -52,8 +52,8 @@ attempt() {
 	exit*) code=1 ;;
 	*) code=2 ;;
 	esac
-	if [ "$code" -eq 0 ]; then rm -rf "$cache/logs/$name-${1//\//-}"; else keep "$1" "$dir"; fi
-	if [ "$code" -eq 2 ]; then tail -n 5 "$cache/logs/$name-${1//\//-}"/{kernel.log,qemu.log} >&2 || true; fi
+	if [ "$code" -eq 0 ]; then rm -rf "$cache/logs/$arch-$name-${1//\//-}"; else keep "$1" "$dir"; fi
+	if [ "$code" -eq 2 ]; then tail -n 5 "$cache/logs/$arch-$name-${1//\//-}"/{kernel.log,qemu.log} >&2 || true; fi
 	rm -rf "$dir"
 	return "$code"
 }

@@ -10,7 +10,7 @@ failed=0
 for story in /opt/story/stories/*.sh; do
 	name=$(basename "$story" .sh)
 	# to a file: what a story leaves running would keep a pipe open
-	timeout -k 5 "${STORY_TIMEOUT:-90}" bash "$story" >/run/story.log 2>&1 </dev/null
+	timeout -k 5 "${STORY_TIMEOUT:-180}" bash "$story" >/run/story.log 2>&1 </dev/null
 	code=$?
 	log=$(cat /run/story.log)
 	read -r up _ </proc/uptime
