@@ -108,7 +108,7 @@ func verdict(r *nsjail.Result, stdout, stderr string, c Case) Verdict {
 	return Verdict{"accepted", ""}
 }
 
-// lastLine is the end of what a submission wrote, quoted: it may hold a terminal's control codes.
+// lastLine returns the end of what a submission wrote, quoted: it may hold a terminal's control codes.
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return fmt.Sprintf("%.60q", lines[len(lines)-1])
