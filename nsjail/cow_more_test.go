@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/attack"
 	"brig/internal/sys"
 	"brig/nsjail/internal/spec"
 )
@@ -83,7 +84,7 @@ func TestCOWErrors(t *testing.T) {
 func TestCOWWithOthers(t *testing.T) {
 	needCOW(t)
 	dir, other, plain := cowSource(t), cowSource(t), cowSource(t)
-	was := snapshot(t, plain)
+	was := attack.Snapshot(t, plain)
 	for name, r := range map[string]*Runner{"cold": runnerWith(t, RunnerOptions{Cold: true}),
 		"warm": runnerWith(t, RunnerOptions{})} {
 		c := r.Command("sh", "-c", "echo 1 >keep/a; echo 2 >gone/in/file; echo 3 >gone/in/deep/file; cat gone/ro/keep/a; "+
@@ -113,7 +114,7 @@ func TestCOWWithOthers(t *testing.T) {
 			}
 		}
 	}
-	if now := snapshot(t, plain); len(now) != len(was) {
+	if now := attack.Snapshot(t, plain); len(now) != len(was) {
 		t.Error("another directory has changed")
 	}
 }

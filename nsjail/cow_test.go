@@ -1,8 +1,6 @@
 package nsjail
 
 import (
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/attack"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 
@@ -69,28 +68,6 @@ func cowSource(t *testing.T) string {
 	return dir
 }
 
-// snapshot lists a tree with everything that a payload could have changed in it.
-func snapshot(t *testing.T, dir string) (list []string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
-		var st unix.Stat_t
-		if err == nil {
-			err = unix.Lstat(p, &st)
-		}
-		b, _ := os.ReadFile(p) // a directory has no content
-		xattrs := make([]byte, 1000)
-		n, _ := unix.Llistxattr(p, xattrs) // none if that is not supported
-		list = append(list, fmt.Sprintf("%s ino=%d mode=%o owner=%d:%d links=%d size=%d blocks=%d atime=%v mtime=%v "+
-			"ctime=%v %q %q", strings.TrimPrefix(p, dir), st.Ino, st.Mode, st.Uid, st.Gid, st.Nlink, st.Size, st.Blocks,
-			st.Atim, st.Mtim, st.Ctim, b, xattrs[:max(0, n)]))
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
 // cowJail runs a script in a jail with one cow mount at /work, and returns its only change.
 func cowJail(t *testing.T, c *Cmd, m spec.Mount) (string, *Result, *Change) {
 	t.Helper()
@@ -140,7 +117,7 @@ func TestCOW(t *testing.T) {
 		"warm": runnerWith(t, RunnerOptions{}), "pool": runnerWith(t, RunnerOptions{Pool: 2})} {
 		t.Run(name, func(t *testing.T) {
 			dir := cowSource(t)
-			was := snapshot(t, dir)
+			was := attack.Snapshot(t, dir)
 			for range 3 { // the third in a parked jail
 				c := shell(script)
 				if r != nil {
@@ -154,7 +131,7 @@ func TestCOW(t *testing.T) {
 					t.Errorf("changed: %q", got)
 				}
 			}
-			if now := snapshot(t, dir); !slices.Equal(now, was) {
+			if now := attack.Snapshot(t, dir); !slices.Equal(now, was) {
 				t.Errorf("the source was %q and is %q", was, now)
 			}
 		})

@@ -9,10 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
+	"brig/internal/attack"
 	"brig/internal/test/asuser"
 	"brig/internal/words"
 )
@@ -23,71 +23,72 @@ func TestEscapeCLI(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the attacks know the system-call numbers of x86-64 only")
 	}
-	for _, a := range loadAttacks(t, filepath.Join(asuser.Testdata(), "escape")) {
-		t.Run(strings.TrimSuffix(a.name, filepath.Ext(a.name)), func(t *testing.T) {
+	for _, a := range loadAttacks(t) {
+		t.Run(a.Title(), func(t *testing.T) {
 			t.Parallel()
-			if a.lane != "" && a.lane != lane() {
-				t.Skipf("only as %s: %s", a.lane, a.laneReason)
+			if a.Lane != "" && a.Lane != lane() {
+				t.Skipf("only as %s: %s", a.Lane, a.LaneReason)
 			}
-			if v, detail := a.runCLI(t); v != contained {
-				t.Errorf("%s\nby brig run: %s, %s", a.claim, v, detail)
+			if v, detail := a.runCLI(t); v != attack.Contained {
+				t.Errorf("%s\nby brig run: %s, %s", a.Claim, v, detail)
 			}
 		})
 	}
 }
 
-func (a *attack) runCLI(t *testing.T) (verdict, string) {
+func (a *trial) runCLI(t *testing.T) (attack.Verdict, string) {
 	t.Helper()
 	s, jail := a.setUp(t, false)
-	s.write(t, "spec.json", string(jail.JSON()))
+	if err := os.WriteFile(s.Path("spec.json"), jail.JSON(), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	// $DIR, and with it $MARK, stands in the arguments: nobody may read them
-	cmd := exec.CommandContext(ctx, filepath.Join(asuser.Dir(), "brig"), "run", "--spec", s.path("spec.json"), "--report", s.path("report.json"))
-	leak, err := os.Open(s.vars["DIR"])
+	cmd := exec.CommandContext(ctx, filepath.Join(asuser.Dir(), "brig"), "run", "--spec", s.Path("spec.json"), "--report", s.Path("report.json"))
+	leak, err := os.Open(s.Vars["DIR"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer leak.Close()
 	cmd.ExtraFiles = []*os.File{leak} // descriptor 3, which brig has not asked for
 	cmd.Env = append(os.Environ(), "BRIG_CHANGES="+t.TempDir())
-	cmd.Dir = s.vars["DIR"]
+	cmd.Dir = s.Vars["DIR"]
 	cmd.Env = append(os.Environ(), "BRIG_CHANGES="+t.TempDir()) // not the machine's own
-	if s.stdin != nil {
-		cmd.Stdin = s.stdin
+	if s.Stdin != nil {
+		cmd.Stdin = s.Stdin
 	}
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	if s.stderr != nil {
-		cmd.Stderr = s.stderr
+	if s.Stderr != nil {
+		cmd.Stderr = s.Stderr
 	}
 	err = cmd.Run()
-	s.output = out.Bytes()
-	for _, check := range s.checks {
-		if evidence := check(); evidence != "" {
-			return escaped, evidence
-		}
+	s.Outcome = outcomeOf(nil, out.Bytes())
+	if evidence := s.Evidence(); evidence != "" {
+		return attack.Escaped, evidence
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		return unclear, err.Error()
+		return attack.Unclear, err.Error()
 	}
-	if a.mayRefuse && cmd.ProcessState.ExitCode() == 125 {
-		return contained, errOut.String()
+	if a.MayRefuse && cmd.ProcessState.ExitCode() == 125 {
+		return attack.Contained, errOut.String()
 	}
 	var report struct {
 		Status   Status `json:"status"`
 		ExitCode int    `json:"exit_code"`
 	}
-	text, err := os.ReadFile(s.path("report.json"))
+	text, err := os.ReadFile(s.Path("report.json"))
 	if err == nil {
 		err = json.Unmarshal(text, &report)
 	}
 	if err != nil {
-		return unclear, err.Error() + " " + words.Quote(errOut.String())
+		return attack.Unclear, err.Error() + " " + words.Quote(errOut.String())
 	}
 	if report.ExitCode != cmd.ProcessState.ExitCode() {
-		return escaped, "the exit code is not the report's"
+		return attack.Escaped, "the exit code is not the report's"
 	}
-	return judge(&Result{Status: report.Status, ExitCode: report.ExitCode}, out.String(), errOut.String())
+	s.Outcome.Status, s.Outcome.ExitCode = string(report.Status), report.ExitCode
+	return attack.Judge(s.Outcome, errOut.String())
 }

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"brig/internal/test/asuser"
+	"brig/internal/attack"
 	"brig/nsjail/internal/spec"
 )
 
@@ -22,11 +22,11 @@ func TestEscapeImage(t *testing.T) {
 	}
 	r := runnerWith(t, RunnerOptions{})
 	t.Run("attacks", func(t *testing.T) {
-		for _, a := range loadAttacks(t, filepath.Join(asuser.Testdata(), "escape")) {
-			if len(a.plans) > 0 || a.lane != "" && a.lane != lane() || a.name == "file-accounts.py" { // of the default /etc
+		for _, a := range loadAttacks(t) {
+			if len(a.Plans) > 0 || a.Lane != "" && a.Lane != lane() || a.Name == "file-accounts.py" { // of the default /etc
 				continue
 			}
-			t.Run(a.name, func(t *testing.T) {
+			t.Run(a.Name, func(t *testing.T) {
 				t.Parallel()
 				s, jail := a.setUp(t, false)
 				if jail.Rootfs.Path != "" {
@@ -38,8 +38,8 @@ func TestEscapeImage(t *testing.T) {
 				if !preparable(jail) {
 					t.Skip("it starts from the host's root")
 				}
-				if v, detail := a.runIn(t, s, jail, r, false); v != contained {
-					t.Errorf("%s\nin a Runner's jail with an image: %s, %s", a.claim, v, detail)
+				if v, detail := a.runIn(t, s, jail, r, false); v != attack.Contained {
+					t.Errorf("%s\nin a Runner's jail with an image: %s, %s", a.Claim, v, detail)
 				}
 			})
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/attack"
 	"brig/internal/program"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
@@ -16,13 +17,13 @@ import (
 
 // switchOff weakens a plan by the `off:` line of an attack. A line that changes nothing is an error: the plan has
 // changed and the attack must follow.
-func switchOff(t *testing.T, s *scene, p *plan.Plan, offs []off) {
+func switchOff(t *testing.T, s *attack.Scene, p *plan.Plan, offs []attack.Off) {
 	for _, o := range offs {
-		if o.lane != "" && o.lane != lane() || o.kind == "spec" {
+		if o.Lane != "" && o.Lane != lane() || o.Kind == "spec" {
 			continue
 		}
-		value, changed := s.expand(o.value), false
-		switch o.kind {
+		value, changed := s.Expand(o.Value), false
+		switch o.Kind {
 		case "label":
 			changed = deleteOps(p, func(op *program.Op) bool { return op.Label == value })
 		case "call":
@@ -43,7 +44,7 @@ func switchOff(t *testing.T, s *scene, p *plan.Plan, offs []off) {
 			}
 		}
 		if !changed {
-			t.Errorf("off: %s=%s changes nothing in the plan", o.kind, o.value)
+			t.Errorf("off: %s=%s changes nothing in the plan", o.Kind, o.Value)
 		}
 	}
 }

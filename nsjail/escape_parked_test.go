@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/test/asuser"
+	"brig/internal/attack"
 	"brig/nsjail/internal/spec"
 )
 
@@ -29,22 +29,22 @@ exec(compile(open(sys.argv[0]).read(), sys.argv[0], "exec"), {"__name__": "__mai
 
 // TestEscapeParked runs the attacks that are written in Python in an interpreter that was started before.
 func TestEscapeParked(t *testing.T) {
-	attacks := loadAttacks(t, filepath.Join(asuser.Testdata(), "escape"))
+	attacks := loadAttacks(t)
 	r := warmRunner(t)
 	var ran atomic.Int32
 	t.Run("attacks", func(t *testing.T) {
 		for _, a := range attacks {
-			if filepath.Ext(a.name) != ".py" || len(a.plans) > 0 || a.lane != "" && a.lane != lane() {
+			if filepath.Ext(a.Name) != ".py" || len(a.Plans) > 0 || a.Lane != "" && a.Lane != lane() {
 				continue
 			}
-			t.Run(strings.TrimSuffix(a.name, ".py"), func(t *testing.T) {
+			t.Run(a.Title(), func(t *testing.T) {
 				t.Parallel()
 				v, detail, why := a.runParked(t, r)
 				if why != "" {
 					t.Skip("no interpreter can be started before: " + why)
 				}
-				if ran.Add(1); v != contained {
-					t.Errorf("%s\nin an interpreter that was started before: %s, %s", a.claim, v, detail)
+				if ran.Add(1); v != attack.Contained {
+					t.Errorf("%s\nin an interpreter that was started before: %s, %s", a.Claim, v, detail)
 				}
 			})
 		}
@@ -55,10 +55,10 @@ func TestEscapeParked(t *testing.T) {
 }
 
 // runParked is run for a parked payload. why is the reason if the attack cannot have one.
-func (a *attack) runParked(t *testing.T, r *Runner) (v verdict, detail, why string) {
+func (a *trial) runParked(t *testing.T, r *Runner) (v attack.Verdict, detail, why string) {
 	t.Helper()
 	s, jail := a.setUp(t, false)
-	if s.stdin != nil || s.stderr != nil {
+	if s.Stdin != nil || s.Stderr != nil {
 		return "", "", "it has a file of the caller as a stream"
 	}
 	for i, m := range jail.Mounts {
@@ -76,10 +76,10 @@ func (a *attack) runParked(t *testing.T, r *Runner) (v verdict, detail, why stri
 		return "", "", "the host's network or " + why
 	}
 	if err := r.PrestartRunning(parked, 1); err != nil {
-		if a.mayRefuse {
-			return contained, "refused: " + err.Error(), ""
+		if a.MayRefuse {
+			return attack.Contained, "refused: " + err.Error(), ""
 		}
-		return unclear, err.Error(), ""
+		return attack.Unclear, err.Error(), ""
 	}
 	defer func() {
 		if err := r.PrestartRunning(parked, 0); err != nil {
@@ -94,18 +94,16 @@ func (a *attack) runParked(t *testing.T, r *Runner) (v verdict, detail, why stri
 	var out, errOut bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errOut
 	res, err := c.Run()
-	s.output, s.result = out.Bytes(), res
-	for _, check := range s.checks {
-		if evidence := check(); evidence != "" {
-			return escaped, evidence, ""
-		}
+	s.Outcome = outcomeOf(res, out.Bytes())
+	if evidence := s.Evidence(); evidence != "" {
+		return attack.Escaped, evidence, ""
 	}
 	if err != nil {
-		return unclear, err.Error(), ""
+		return attack.Unclear, err.Error(), ""
 	}
 	if !res.Warm {
-		return unclear, "it was not run by the parked interpreter", ""
+		return attack.Unclear, "it was not run by the parked interpreter", ""
 	}
-	v, detail = judge(res, out.String(), errOut.String())
+	v, detail = attack.Judge(s.Outcome, errOut.String())
 	return v, detail, ""
 }

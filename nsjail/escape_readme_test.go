@@ -13,10 +13,10 @@ import (
 // TestEscapeReadme keeps the table of attacks true.
 func TestEscapeReadme(t *testing.T) {
 	dir := filepath.Join(asuser.Testdata(), "escape")
-	attacks := loadAttacks(t, dir)
+	attacks := loadAttacks(t)
 	kernel := 0
 	for _, a := range attacks {
-		if a.noOff != "" {
+		if a.NoOff != "" {
 			kernel++
 		}
 	}
@@ -51,7 +51,7 @@ The header is a comment of "# field: value" lines:
 - spec: JSON that changes the default jail
 - args: arguments; $DIR is a directory of the caller's with the files secret and in/file and the directories in, work
   and victim (anybody may write there); $MARK is a name of its own, and set-ups add others
-- setup: what is prepared on the host and looked at afterwards: a function of escape_*_test.go
+- setup: what is prepared on the host and looked at afterwards: a function of internal/attack
 - plan: a change of the plan for both runs
 - refusal: brig may also refuse to make such a jail
 - root, user: only as this caller, and why
@@ -65,20 +65,20 @@ This table is written by go test ./nsjail -run TestEscapeReadme -update.
 |---|---|---|
 `
 
-func escapeReadme(attacks []*attack) string {
+func escapeReadme(attacks []*trial) string {
 	var b strings.Builder
 	b.WriteString(escapeIntro)
 	cell := strings.NewReplacer("|", "\\|", "`", "'")
 	for _, a := range attacks {
-		off := a.mitigation()
-		if a.noOff == "" {
+		off := a.Mitigation()
+		if a.NoOff == "" {
 			off = "`" + cell.Replace(off) + "`"
 		}
-		claim := cell.Replace(a.claim)
-		if a.lane != "" {
-			claim += " (as " + a.lane + " only: " + a.laneReason + ")"
+		claim := cell.Replace(a.Claim)
+		if a.Lane != "" {
+			claim += " (as " + a.Lane + " only: " + a.LaneReason + ")"
 		}
-		fmt.Fprintf(&b, "| [%s](%s) | %s | %s |\n", strings.TrimSuffix(a.name, filepath.Ext(a.name)), a.name, claim, off)
+		fmt.Fprintf(&b, "| [%s](%s) | %s | %s |\n", a.Title(), a.Name, claim, off)
 	}
 	return b.String()
 }

@@ -4,25 +4,15 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"brig/internal/test/asuser"
-	"brig/internal/words"
+	"brig/internal/attack"
+	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
-)
-
-// verdict is what became of an attack.
-type verdict string
-
-const (
-	contained verdict = "CONTAINED"
-	escaped   verdict = "ESCAPED"
-	unclear   verdict = "unclear"
 )
 
 // TestEscape runs every attack of testdata/escape in a jail, which must hold, and again with the attack's mitigation
@@ -31,39 +21,39 @@ func TestEscape(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the attacks know the system-call numbers of x86-64 only")
 	}
-	attacks := loadAttacks(t, filepath.Join(asuser.Testdata(), "escape"))
+	attacks := loadAttacks(t)
 	if len(attacks) < 60 {
 		t.Errorf("%d attacks are fewer than the 60 that the suite promises", len(attacks))
 	}
 	warm, alone := warmRunner(t), runnerWith(t, RunnerOptions{})
 	for _, a := range attacks {
-		t.Run(strings.TrimSuffix(a.name, filepath.Ext(a.name)), func(t *testing.T) {
+		t.Run(a.Title(), func(t *testing.T) {
 			t.Parallel()
-			if a.lane != "" && a.lane != lane() {
-				t.Skipf("only as %s: %s", a.lane, a.laneReason)
+			if a.Lane != "" && a.Lane != lane() {
+				t.Skipf("only as %s: %s", a.Lane, a.LaneReason)
 			}
-			if v, detail := a.run(t, nil, false); v != contained {
-				t.Errorf("%s\nin a default jail: %s, %s", a.claim, v, detail)
+			if v, detail := a.run(t, nil, false); v != attack.Contained {
+				t.Errorf("%s\nin a default jail: %s, %s", a.Claim, v, detail)
 			}
-			if len(a.plans) == 0 { // a jail whose plan is changed is made from the host's tree
-				if v, detail := a.run(t, warm, false); v != contained {
-					t.Errorf("%s\nin a jail of a Runner's with pools: %s, %s", a.claim, v, detail)
+			if len(a.Plans) == 0 { // a jail whose plan is changed is made from the host's tree
+				if v, detail := a.run(t, warm, false); v != attack.Contained {
+					t.Errorf("%s\nin a jail of a Runner's with pools: %s, %s", a.Claim, v, detail)
 				}
-				if v, detail := a.run(t, alone, false); v != contained {
-					t.Errorf("%s\nin a jail of a Runner's without: %s, %s", a.claim, v, detail)
+				if v, detail := a.run(t, alone, false); v != attack.Contained {
+					t.Errorf("%s\nin a jail of a Runner's without: %s, %s", a.Claim, v, detail)
 				}
 			}
-			if a.noOff != "" {
+			if a.NoOff != "" {
 				return
 			}
 			v, detail := a.run(t, nil, true)
-			if a.mayRefuse && strings.HasPrefix(detail, "refused: ") { // what the attack needs is not here
+			if a.MayRefuse && strings.HasPrefix(detail, "refused: ") { // what the attack needs is not here
 				t.Log(detail)
 				return
 			}
-			if v != escaped {
+			if v != attack.Escaped {
 				t.Errorf("%s\nwith the mitigation off (%s): %s, want %s: the attack proves nothing\n%s",
-					a.claim, a.mitigation(), v, escaped, detail)
+					a.Claim, a.Mitigation(), v, attack.Escaped, detail)
 			}
 		})
 	}
@@ -101,12 +91,9 @@ func lane() string {
 }
 
 // setUp makes the host's side of an attack and the Spec of its jail.
-func (a *attack) setUp(t *testing.T, off bool) (*scene, *spec.Spec) {
+func (a *trial) setUp(t *testing.T, off bool) (*attack.Scene, *spec.Spec) {
 	t.Helper()
-	s := newScene(t)
-	for _, name := range a.setups {
-		setups[name](t, s)
-	}
+	s := a.New(t, launcher.PayloadIDs+os.Getpid()%launcher.PayloadIDCount)
 	spec, err := a.spec(s, off)
 	if err != nil {
 		t.Fatal(err)
@@ -115,61 +102,55 @@ func (a *attack) setUp(t *testing.T, off bool) (*scene, *spec.Spec) {
 }
 
 // run performs the attack once, in a jail of its own or of a Runner's, and returns its verdict with the output.
-func (a *attack) run(t *testing.T, r *Runner, off bool) (verdict, string) {
+func (a *trial) run(t *testing.T, r *Runner, off bool) (attack.Verdict, string) {
 	t.Helper()
 	s, spec := a.setUp(t, off)
 	return a.runIn(t, s, spec, r, off)
 }
 
 // runIn is run with a scene and a Spec.
-func (a *attack) runIn(t *testing.T, s *scene, spec *spec.Spec, r *Runner, off bool) (verdict, string) {
+func (a *trial) runIn(t *testing.T, s *attack.Scene, spec *spec.Spec, r *Runner, off bool) (attack.Verdict, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	c := CommandContext(ctx, spec.Args[0])
 	c.Spec = *spec
-	if s.stdin != nil {
-		c.Stdin = s.stdin
+	if s.Stdin != nil {
+		c.Stdin = s.Stdin
 	}
 	var out, errOut bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errOut
-	if s.stderr != nil {
-		c.Stderr = s.stderr
+	if s.Stderr != nil {
+		c.Stderr = s.Stderr
 	}
 	if c.edit = func(p *plan.Plan) {
-		switchOff(t, s, p, a.plans)
+		switchOff(t, s, p, a.Plans)
 		if off {
-			switchOff(t, s, p, a.offs)
+			switchOff(t, s, p, a.Offs)
 		}
 	}; r != nil {
 		c.runner, c.ownsRunner, c.edit = r, false, nil
 	}
 	res, err := c.Run()
-	s.output, s.result = out.Bytes(), res
-	for _, check := range s.checks {
-		if evidence := check(); evidence != "" {
-			return escaped, evidence
-		}
+	s.Outcome = outcomeOf(res, out.Bytes())
+	if evidence := s.Evidence(); evidence != "" {
+		return attack.Escaped, evidence
 	}
 	if err != nil {
-		if a.mayRefuse {
-			return contained, "refused: " + err.Error()
+		if a.MayRefuse {
+			return attack.Contained, "refused: " + err.Error()
 		}
-		return unclear, err.Error()
+		return attack.Unclear, err.Error()
 	}
-	return judge(res, out.String(), errOut.String())
+	return attack.Judge(s.Outcome, errOut.String())
 }
 
-// judge wants the word and the exit code to agree: a crash is no verdict.
-func judge(res *Result, out, errOut string) (verdict, string) {
-	lines := strings.Split(strings.TrimRight(out, "\n"), "\n")
-	last := lines[len(lines)-1]
-	detail := string(res.Status) + " " + words.Quote(last) + " " + words.Quote(errOut)
-	switch {
-	case strings.HasPrefix(last, string(contained)) && res.Status == StatusOK:
-		return contained, detail
-	case strings.HasPrefix(last, string(escaped)) && res.ExitCode == 1:
-		return escaped, detail
+// outcomeOf returns what the checks of a scene look at; res is nil if there was no jail.
+func outcomeOf(res *Result, stdout []byte) *attack.Outcome {
+	o := &attack.Outcome{Output: stdout}
+	if res != nil {
+		o.Status, o.ExitCode, o.MaxRSS = string(res.Status), res.ExitCode, res.Usage.MaxRSS
+		o.StdoutBytes, o.StdoutDropped = res.Output.StdoutBytes, res.Output.StdoutDropped
 	}
-	return unclear, detail
+	return o
 }

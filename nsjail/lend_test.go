@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/attack"
 	"brig/internal/test/asuser"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
@@ -74,7 +75,7 @@ var callersFiles = map[string]func(t *testing.T, in bool) callersFile{
 		return callersFile{keep(t, os.NewFile(uintptr(p[0]), "socket"), err), conn.(*net.UnixConn)}
 	},
 	"terminal": func(t *testing.T, in bool) callersFile {
-		master, slave := pseudoTerminal(t)
+		master, slave := attack.PseudoTerminal(t)
 		if in {
 			fmt.Fprintln(master, "x")
 		}
@@ -120,23 +121,6 @@ func keep(t *testing.T, f *os.File, err error) *os.File {
 	}
 	t.Cleanup(func() { f.Close() })
 	return f
-}
-
-// pseudoTerminal returns both sides of a terminal that is nobody's: pty(7).
-func pseudoTerminal(t *testing.T) (master, slave *os.File) {
-	t.Helper()
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	peer, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
-	if e != 0 {
-		t.Fatal(e)
-	}
-	return keep(t, os.NewFile(uintptr(fd), "master"), nil), keep(t, os.NewFile(peer, "terminal"), nil)
 }
 
 // streamsOf returns three streams: f as stream i, and the buffers for the others.
@@ -227,7 +211,7 @@ func TestTerminalLentBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for pid, want := range map[int]Status{gone.Process.Pid: StatusOK, 1: StatusFailed} {
-		_, slave := pseudoTerminal(t)
+		_, slave := attack.PseudoTerminal(t)
 		fd, gid := int(slave.Fd()), launcher.PayloadIDs+pid
 		if err := errors.Join(unix.Fchown(fd, -1, gid), unix.Fchmod(fd, 0o660)); err != nil {
 			t.Fatal(err)

@@ -39,6 +39,7 @@ var ours = map[string][]string{
 	program: {},
 
 	"brig/internal/lint":        {},
+	"brig/internal/attack":      {},
 	"brig/internal/cli":         {},
 	"brig/internal/strictjson":  {"brig/internal/words"},
 	"brig/internal/sys":         {},

@@ -1,19 +1,18 @@
-package nsjail
+package attack
 
 import (
 	"fmt"
 	"os"
 	"strings"
-	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
 // setupTerminal opens a terminal of the host as the payload's stdin. It looks for characters that nobody typed, and
 // whether the terminal is as it was.
-func setupTerminal(t *testing.T, s *scene) {
-	_, slave := pseudoTerminal(t)
-	s.stdin = slave
+func setupTerminal(t T, s *Scene) {
+	_, slave := PseudoTerminal(t)
+	s.Stdin = slave
 	fd := int(slave.Fd())
 	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 	if err != nil {
@@ -23,7 +22,7 @@ func setupTerminal(t *testing.T, s *scene) {
 	if err := unix.Fstat(fd, &was); err != nil {
 		t.Fatal(err)
 	}
-	s.check(func() string {
+	s.Check(func() string {
 		if n, err := unix.IoctlGetInt(fd, unix.TIOCINQ); err != nil || n > 0 {
 			return fmt.Sprintf("%d characters were typed into the host's terminal (%v)", n, err)
 		}
@@ -44,21 +43,22 @@ func setupTerminal(t *testing.T, s *scene) {
 
 // setupPipe opens a pipe of the host as the payload's stdin, and looks whether its flags or the owner of its
 // signals were changed.
-func setupPipe(t *testing.T, s *scene) {
-	f := callersFiles["pipe"](t, true)
-	s.stdin = f.near
-	flags, err := unix.FcntlInt(s.stdin.Fd(), unix.F_GETFL, 0)
+func setupPipe(t T, s *Scene) {
+	r, w, err := os.Pipe()
+	s.Stdin = keep(t, r, err)
+	fmt.Fprintln(keep(t, w, err), "x")
+	flags, err := unix.FcntlInt(s.Stdin.Fd(), unix.F_GETFL, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.check(func() string {
-		if now, err := unix.FcntlInt(s.stdin.Fd(), unix.F_GETFL, 0); err != nil || now != flags {
+	s.Check(func() string {
+		if now, err := unix.FcntlInt(s.Stdin.Fd(), unix.F_GETFL, 0); err != nil || now != flags {
 			return fmt.Sprintf("the flags of the caller's pipe were %#o and are %#o (%v)", flags, now, err)
 		}
-		if st, err := s.stdin.Stat(); err != nil || st.Mode().Perm()&0o722 != 0o600 {
+		if st, err := s.Stdin.Stat(); err != nil || st.Mode().Perm()&0o722 != 0o600 {
 			return fmt.Sprintf("the caller's pipe: %v (%v)", st, err)
 		}
-		if owner, err := unix.FcntlInt(s.stdin.Fd(), unix.F_GETOWN, 0); err != nil || owner != 0 {
+		if owner, err := unix.FcntlInt(s.Stdin.Fd(), unix.F_GETOWN, 0); err != nil || owner != 0 {
 			return fmt.Sprintf("the signals of the caller's pipe go to %d (%v)", owner, err)
 		}
 		return ""
@@ -66,15 +66,41 @@ func setupPipe(t *testing.T, s *scene) {
 }
 
 // setupLog opens a log as the payload's stderr, which the caller appends to, and looks whether that is all.
-func setupLog(t *testing.T, s *scene) {
-	line := "host-secret " + s.vars["MARK"] + "\n"
+func setupLog(t T, s *Scene) {
+	line := "host-secret " + s.Vars["MARK"] + "\n"
 	s.write(t, "log", line)
-	f, err := os.OpenFile(s.path("log"), os.O_RDWR|os.O_APPEND, 0)
-	s.stderr = keep(t, f, err)
-	s.check(func() string {
-		if b, err := os.ReadFile(s.path("log")); err != nil || !strings.HasPrefix(string(b), line) {
+	f, err := os.OpenFile(s.Path("log"), os.O_RDWR|os.O_APPEND, 0)
+	s.Stderr = keep(t, f, err)
+	s.Check(func() string {
+		if b, err := os.ReadFile(s.Path("log")); err != nil || !strings.HasPrefix(string(b), line) {
 			return fmt.Sprintf("the caller's log begins with %.40q (%v)", b, err)
 		}
 		return ""
 	})
+}
+
+func keep(t T, f *os.File, err error) *os.File {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// PseudoTerminal returns both sides of a terminal that is nobody's: pty(7).
+func PseudoTerminal(t T) (master, slave *os.File) {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if e != 0 {
+		t.Fatal(e)
+	}
+	return keep(t, os.NewFile(uintptr(fd), "master"), nil), keep(t, os.NewFile(peer, "terminal"), nil)
 }

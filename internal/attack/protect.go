@@ -1,17 +1,16 @@
-package nsjail
+package attack
 
 import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // setupRepository makes a repository in $DIR/work, whose files have to stay as they are, and absent ones absent.
-func setupRepository(t *testing.T, s *scene) {
+func setupRepository(t T, s *Scene) {
 	files := map[string]string{"work/.git/HEAD": "ref: refs/heads/main", "work/.git/config": "good", "work/.envrc": "good",
 		"work/.git/hooks/pre-commit": "good"}
 	s.files(t, files)
@@ -24,14 +23,14 @@ func setupRepository(t *testing.T, s *scene) {
 		"work/.git/commondir", "work/.git/config.worktree")
 }
 
-func (s *scene) dir(t *testing.T, name string) {
+func (s *Scene) dir(t T, name string) {
 	t.Helper()
-	if err := os.MkdirAll(s.path(name), 0o755); err != nil {
+	if err := os.MkdirAll(s.Path(name), 0o755); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (s *scene) files(t *testing.T, files map[string]string) {
+func (s *Scene) files(t T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		s.dir(t, filepath.Dir(name))
@@ -40,19 +39,19 @@ func (s *scene) files(t *testing.T, files map[string]string) {
 }
 
 // unchanged looks that files keep their content, inode, mode and times.
-func (s *scene) unchanged(t *testing.T, files map[string]string) {
+func (s *Scene) unchanged(t T, files map[string]string) {
 	t.Helper()
 	before := map[string]syscall.Stat_t{}
 	for name := range files {
-		if err := os.Chtimes(s.path(name), time.Unix(1e9, 0), time.Unix(1e9, 0)); err != nil {
+		if err := os.Chtimes(s.Path(name), time.Unix(1e9, 0), time.Unix(1e9, 0)); err != nil {
 			t.Fatal(err)
 		}
-		before[name] = stat(s.path(name))
+		before[name] = stat(s.Path(name))
 	}
-	s.check(func() string {
+	s.Check(func() string {
 		for name, text := range files {
-			was, now := before[name], stat(s.path(name))
-			b, err := os.ReadFile(s.path(name))
+			was, now := before[name], stat(s.Path(name))
+			b, err := os.ReadFile(s.Path(name))
 			if err != nil || string(b) != text || was.Ino != now.Ino || was.Ctim != now.Ctim || was.Mode != now.Mode {
 				return "the host's " + name + " was changed or replaced"
 			}
@@ -67,10 +66,10 @@ func stat(name string) (st syscall.Stat_t) {
 }
 
 // absent looks that nothing is there afterwards, neither of the payload's nor of brig's.
-func (s *scene) absent(names ...string) {
-	s.check(func() string {
+func (s *Scene) absent(names ...string) {
+	s.Check(func() string {
 		for _, name := range names {
-			if stat(s.path(name)).Ino != 0 {
+			if stat(s.Path(name)).Ino != 0 {
 				return "the host has " + name + " now"
 			}
 		}
@@ -78,15 +77,15 @@ func (s *scene) absent(names ...string) {
 	})
 }
 
-func setupDeep(t *testing.T, s *scene) { s.files(t, map[string]string{"work/a/b/c/file": "good"}) }
+func setupDeep(t T, s *Scene) { s.files(t, map[string]string{"work/a/b/c/file": "good"}) }
 
-func setupConfigLink(t *testing.T, s *scene) { s.link(t, "work/.git/config") }
+func setupConfigLink(t T, s *Scene) { s.link(t, "work/.git/config") }
 
-func setupHookLink(t *testing.T, s *scene) { s.link(t, "work/.git/hooks/pre-commit") }
+func setupHookLink(t T, s *Scene) { s.link(t, "work/.git/hooks/pre-commit") }
 
 // link makes work/same, a hard link to a file. That the link count changes is no attack.
-func (s *scene) link(t *testing.T, name string) {
-	if err := os.Link(s.path(name), s.path("work/same")); err != nil {
+func (s *Scene) link(t T, name string) {
+	if err := os.Link(s.Path(name), s.Path("work/same")); err != nil {
 		t.Fatal(err)
 	}
 	s.checks = nil
@@ -94,50 +93,52 @@ func (s *scene) link(t *testing.T, name string) {
 }
 
 // setupLinkedDirectory makes .vscode a link to a directory beside it.
-func setupLinkedDirectory(t *testing.T, s *scene) {
+func setupLinkedDirectory(t T, s *Scene) {
 	s.files(t, map[string]string{"work/settings/file": "good"})
-	if err := os.Symlink("settings", s.path("work/.vscode")); err != nil {
+	if err := os.Symlink("settings", s.Path("work/.vscode")); err != nil {
 		t.Fatal(err)
 	}
 	s.checks = nil
 	s.unchanged(t, map[string]string{"work/settings/file": "good"})
-	s.check(func() string {
-		if text, err := os.Readlink(s.path("work/.vscode")); err != nil || text != "settings" {
+	s.Check(func() string {
+		if text, err := os.Readlink(s.Path("work/.vscode")); err != nil || text != "settings" {
 			return "the link was replaced"
 		}
 		return ""
 	})
 }
 
-func setupWorktree(t *testing.T, s *scene) {
-	files := map[string]string{"work/.git/worktrees/w/commondir": "../..", "work/.git/worktrees/w/gitdir": "/somewhere/.git"}
+func setupWorktree(t T, s *Scene) {
+	files := map[string]string{"work/.git/worktrees/w/commondir": "../..",
+		"work/.git/worktrees/w/gitdir": "/somewhere/.git"}
 	s.files(t, files)
 	s.unchanged(t, files)
 	s.absent("work/.git/worktrees/w/config.worktree")
 }
 
-func setupSubmodule(t *testing.T, s *scene) {
+func setupSubmodule(t T, s *Scene) {
 	dir := "work/.git/modules/libs/s/"
 	config := "[core]\n\tworktree = ../../../../libs/s\n"
-	s.files(t, map[string]string{dir + "HEAD": "ref: refs/heads/main", dir + "config": config, dir + "hooks/pre-commit": "good",
-		"work/libs/s/.git": "gitdir: ../../.git/modules/libs/s"})
+	s.files(t, map[string]string{dir + "HEAD": "ref: refs/heads/main", dir + "config": config,
+		dir + "hooks/pre-commit": "good", "work/libs/s/.git": "gitdir: ../../.git/modules/libs/s"})
 	s.dir(t, dir+"objects")
 	s.dir(t, dir+"refs")
 	s.unchanged(t, map[string]string{dir + "config": config, dir + "hooks/pre-commit": "good",
 		"work/libs/s/.git": "gitdir: ../../.git/modules/libs/s"})
 }
 
-func setupGitfile(t *testing.T, s *scene) {
-	files := map[string]string{"work/.git": "gitdir: " + s.path("victim") + "\n"}
+func setupGitfile(t T, s *Scene) {
+	files := map[string]string{"work/.git": "gitdir: " + s.Path("victim") + "\n"}
 	s.files(t, files)
 	s.unchanged(t, files)
 	s.absent("work/.mcp.json")
 }
 
 // setupHooksPath makes a repository whose settings name hooks and more settings in the tree.
-func setupHooksPath(t *testing.T, s *scene) {
-	s.files(t, map[string]string{"work/.git/HEAD": "ref: refs/heads/main", "work/.git/config": "[Core] hooksPath = .husky/_ # husky\n" +
-		"[include]\n\tpath = \"../.gitconfig\"\n[include]\n\tpath = ../none\n[include]\n\tpath = ../no/dir\n[core]\n\thooksPath =\n"})
+func setupHooksPath(t T, s *Scene) {
+	s.files(t, map[string]string{"work/.git/HEAD": "ref: refs/heads/main",
+		"work/.git/config": "[Core] hooksPath = .husky/_ # husky\n[include]\n\tpath = \"../.gitconfig\"\n" +
+			"[include]\n\tpath = ../none\n[include]\n\tpath = ../no/dir\n[core]\n\thooksPath =\n"})
 	files := map[string]string{"work/.husky/pre-commit": "good", "work/.husky/_/pre-commit": "good",
 		"work/.gitconfig": "[includeIf \"gitdir:/\"]\n\tpath = deep/more\n", "work/deep/more": "good"}
 	s.files(t, files)
@@ -145,18 +146,19 @@ func setupHooksPath(t *testing.T, s *scene) {
 	s.absent("work/none", "work/no")
 }
 
-// setupHeadless makes a bare repository with one of a submodule, both without HEAD, as an earlier payload can leave them.
-func setupHeadless(t *testing.T, s *scene) {
+// setupHeadless makes a bare repository with one of a submodule, both without HEAD, as an earlier payload can leave
+// them.
+func setupHeadless(t T, s *Scene) {
 	const config = "[core]\n\trepositoryformatversion = 0\n"
-	files := map[string]string{"work/config": config, "work/hooks/pre-commit": "good", "work/modules/libs/s/config": config,
-		"work/modules/libs/s/hooks/pre-commit": "good"}
+	files := map[string]string{"work/config": config, "work/hooks/pre-commit": "good",
+		"work/modules/libs/s/config": config, "work/modules/libs/s/hooks/pre-commit": "good"}
 	s.files(t, files)
 	s.unchanged(t, files)
 	s.absent("work/modules/libs/s/commondir")
 }
 
 // setupBoundHooks shows a directory of the hooks as $DIR/alias, too.
-func setupBoundHooks(t *testing.T, s *scene) {
+func setupBoundHooks(t T, s *Scene) {
 	files := map[string]string{"work/.git/HEAD": "ref: refs/heads/main", "work/.git/hooks/lib/tool": "good"}
 	s.files(t, files)
 	s.unchanged(t, files)
@@ -164,19 +166,19 @@ func setupBoundHooks(t *testing.T, s *scene) {
 }
 
 // setupBoundBelow shows the hooks of a repository as $DIR/work/shown, too.
-func setupBoundBelow(t *testing.T, s *scene) {
+func setupBoundBelow(t T, s *Scene) {
 	setupRepository(t, s)
 	s.bindMount(t, "work/.git/hooks", "work/shown")
 }
 
-func (s *scene) bindMount(t *testing.T, from, to string) {
+func (s *Scene) bindMount(t T, from, to string) {
 	t.Helper()
 	s.dir(t, to)
-	if err := unix.Mount(s.path(from), s.path(to), "", unix.MS_BIND, ""); err != nil {
+	if err := unix.Mount(s.Path(from), s.Path(to), "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := unix.Unmount(s.path(to), unix.MNT_DETACH); err != nil {
+		if err := unix.Unmount(s.Path(to), unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})

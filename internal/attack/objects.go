@@ -1,4 +1,4 @@
-package nsjail
+package attack
 
 import (
 	"fmt"
@@ -7,45 +7,45 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
-	"testing"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-func setupUnixSocket(t *testing.T, s *scene) {
+func setupUnixSocket(t T, s *Scene) {
 	// a short path: sun_path holds 108 bytes
-	l, err := net.Listen("unix", s.path("in/sock"))
+	l, err := net.Listen("unix", s.Path("in/sock"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	if err := os.Chmod(s.path("in/sock"), 0o777); err != nil {
+	if err := os.Chmod(s.Path("in/sock"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func setupAbstractSocket(t *testing.T, s *scene) {
-	l, err := net.Listen("unix", "@"+s.vars["MARK"])
+func setupAbstractSocket(t T, s *Scene) {
+	l, err := net.Listen("unix", "@"+s.Vars["MARK"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
 }
 
-func setupLoopback(t *testing.T, s *scene) {
+func setupLoopback(t T, s *Scene) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	_, s.vars["PORT"], _ = net.SplitHostPort(l.Addr().String())
+	_, s.Vars["PORT"], _ = net.SplitHostPort(l.Addr().String())
 }
 
 // setupSessionKey makes a session keyring with a secret, $KEY, for this thread and the launcher that it starts.
-func setupSessionKey(t *testing.T, s *scene) {
+func setupSessionKey(t T, s *Scene) {
 	lockThread()
 	if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil { // without a name
 		t.Fatal(err)
@@ -57,11 +57,11 @@ func setupSessionKey(t *testing.T, s *scene) {
 	if err := unix.KeyctlSetperm(id, 0x3f3f0000); err != nil { // all to possessor and owner
 		t.Fatal(err)
 	}
-	s.vars["KEY"] = strconv.Itoa(id)
+	s.Vars["KEY"] = strconv.Itoa(id)
 }
 
 // setupSharedMemory makes a System V segment $SHMKEY with a secret that anybody may read.
-func setupSharedMemory(t *testing.T, s *scene) {
+func setupSharedMemory(t T, s *Scene) {
 	key := os.Getpid()<<8 | 0x5e
 	id, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|0o666)
 	if err != nil {
@@ -76,25 +76,26 @@ func setupSharedMemory(t *testing.T, s *scene) {
 	if err := unix.SysvShmDetach(b); err != nil {
 		t.Fatal(err)
 	}
-	s.vars["SHMKEY"] = strconv.Itoa(key)
+	s.Vars["SHMKEY"] = strconv.Itoa(key)
 }
 
-func setupMessageQueue(t *testing.T, s *scene) {
+func setupMessageQueue(t T, s *Scene) {
 	key := os.Getpid()<<8 | 0x5f
 	id, _, e := unix.Syscall(unix.SYS_MSGGET, uintptr(key), unix.IPC_CREAT|0o666, 0)
 	if e != 0 {
 		t.Fatal(e)
 	}
 	t.Cleanup(func() { _, _, _ = unix.Syscall(unix.SYS_MSGCTL, id, unix.IPC_RMID, 0) })
-	s.vars["MSGKEY"] = strconv.Itoa(key)
+	s.Vars["MSGKEY"] = strconv.Itoa(key)
 }
 
-func setupPosixQueue(t *testing.T, s *scene) {
-	name, err := unix.BytePtrFromString(s.vars["MARK"])
+func setupPosixQueue(t T, s *Scene) {
+	name, err := unix.BytePtrFromString(s.Vars["MARK"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	fd, _, e := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(name)), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o666, 0, 0, 0)
+	fd, _, e := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(name)),
+		unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o666, 0, 0, 0)
 	if e != 0 {
 		t.Fatal(e)
 	}
@@ -107,8 +108,8 @@ func setupPosixQueue(t *testing.T, s *scene) {
 	})
 }
 
-func setupDevShm(t *testing.T, s *scene) {
-	p := "/dev/shm/" + s.vars["MARK"]
+func setupDevShm(t T, s *Scene) {
+	p := "/dev/shm/" + s.Vars["MARK"]
 	if err := os.WriteFile(p, []byte("host"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -116,8 +117,8 @@ func setupDevShm(t *testing.T, s *scene) {
 }
 
 // setupFlock holds a lock on the host's $DIR/in/file.
-func setupFlock(t *testing.T, s *scene) {
-	f, err := os.Open(s.path("in/file"))
+func setupFlock(t T, s *Scene) {
+	f, err := os.Open(s.Path("in/file"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,10 +129,10 @@ func setupFlock(t *testing.T, s *scene) {
 }
 
 // setupToucher reads the host's $DIR/in/file again and again, as another jail would.
-func setupToucher(t *testing.T, s *scene) {
+func setupToucher(t T, s *Scene) {
 	stop := make(chan struct{})
 	t.Cleanup(func() { close(stop) })
-	path := s.path("in/file")
+	path := s.Path("in/file")
 	go func() {
 		for {
 			select {
@@ -147,12 +148,12 @@ func setupToucher(t *testing.T, s *scene) {
 }
 
 // setupOwner looks that files in the writable directory belong to its owner.
-func setupOwner(t *testing.T, s *scene) {
-	if err := os.Chmod(s.path("work"), 0o777); err != nil {
+func setupOwner(t T, s *Scene) {
+	if err := os.Chmod(s.Path("work"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	s.check(func() string {
-		st, err := os.Stat(s.path("work/made"))
+	s.Check(func() string {
+		st, err := os.Stat(s.Path("work/made"))
 		if err != nil {
 			return ""
 		}
@@ -164,9 +165,9 @@ func setupOwner(t *testing.T, s *scene) {
 }
 
 // setupSetuid looks for set-user-ID and set-group-ID files in the writable directory.
-func setupSetuid(t *testing.T, s *scene) {
-	s.check(func() (evidence string) {
-		err := filepath.WalkDir(s.path("work"), func(path string, d fs.DirEntry, err error) error {
+func setupSetuid(t T, s *Scene) {
+	s.Check(func() (evidence string) {
+		err := filepath.WalkDir(s.Path("work"), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
@@ -183,11 +184,33 @@ func setupSetuid(t *testing.T, s *scene) {
 	})
 }
 
-func setupDevice(t *testing.T, s *scene) {
-	if err := unix.Mknod(s.path("in/zero"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5))); err != nil {
+func setupDevice(t T, s *Scene) {
+	if err := unix.Mknod(s.Path("in/zero"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(s.path("in/zero"), 0o666); err != nil {
+	if err := os.Chmod(s.Path("in/zero"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Snapshot lists a tree with everything that a payload could have changed in it.
+func Snapshot(t T, dir string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
+		var st unix.Stat_t
+		if err == nil {
+			err = unix.Lstat(p, &st)
+		}
+		b, _ := os.ReadFile(p) // a directory has no content
+		xattrs := make([]byte, 1000)
+		n, _ := unix.Llistxattr(p, xattrs) // none if that is not supported
+		list = append(list, fmt.Sprintf("%s ino=%d mode=%o owner=%d:%d links=%d size=%d blocks=%d atime=%v mtime=%v "+
+			"ctime=%v %q %q", strings.TrimPrefix(p, dir), st.Ino, st.Mode, st.Uid, st.Gid, st.Nlink, st.Size, st.Blocks,
+			st.Atim, st.Mtim, st.Ctim, b, xattrs[:max(0, n)]))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

@@ -1,0 +1,177 @@
+// Package attack reads the attacks of testdata and prepares what they find on the host. The suites run them in jails
+// with a fence taken out, and brigd verify runs them in the jail that somebody is going to use.
+package attack
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Attack is a program of testdata/escape; testdata/escape/README.md describes its header.
+type Attack struct {
+	// Name is the name of its file, and Text the file.
+	Name, Text string
+	// Claim is the sentence that it attacks.
+	Claim string
+	// Args are its arguments, and Setups the names of what is prepared on the host.
+	Args, Setups []string
+	// Specs are the changes of the default jail, as JSON.
+	Specs []string
+	// Plans are changes of the plan with and without the mitigation, and Offs what switches the mitigation off.
+	Plans, Offs []Off
+	// NoOff is why no mitigation can be switched off.
+	NoOff string
+	// Unless are settings, as JSON, with which a jail does not claim it, besides those of Offs.
+	Unless []string
+	// Harm is what else happens on the host if it gets through.
+	Harm string
+	// Lane is the only caller that it is for, "root" or "user", and LaneReason why.
+	Lane, LaneReason string
+	// MayRefuse means that brig may also refuse to make the jail.
+	MayRefuse bool
+}
+
+// Off is one way to weaken the jail, for one caller only if Lane is set.
+type Off struct{ Lane, Kind, Value string }
+
+// Load reads the attacks of a directory.
+func Load(files fs.FS, dir string) (list []*Attack, err error) {
+	names, err := fs.ReadDir(files, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range names {
+		if f.Name() == "README.md" {
+			continue
+		}
+		text, err := fs.ReadFile(files, path.Join(dir, f.Name()))
+		if err != nil {
+			return nil, err
+		}
+		a, err := Parse(f.Name(), string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name(), err)
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// Parse reads the comment that an attack begins with.
+func Parse(name, text string) (*Attack, error) {
+	a := &Attack{Name: name, Text: text}
+	for i, line := range strings.Split(text, "\n") {
+		line, ok := strings.CutPrefix(line, "# ")
+		if !ok {
+			break
+		}
+		if i == 0 {
+			a.Claim = line
+			continue
+		}
+		key, value, ok := strings.Cut(line, ":")
+		if !ok || strings.Contains(key, " ") {
+			continue // prose
+		}
+		if err := a.field(key, strings.TrimSpace(value)); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case len(a.Claim) < 20 || !strings.HasSuffix(a.Claim, "."):
+		return nil, fmt.Errorf("the first line %q is not a claim: write a sentence", a.Claim)
+	case len(a.Offs) == 0 && a.NoOff == "":
+		return nil, fmt.Errorf("no off: write what switches the mitigation off, or none and the reason")
+	}
+	return a, nil
+}
+
+func (a *Attack) field(key, value string) error {
+	switch key {
+	case "args":
+		a.Args = strings.Fields(value)
+	case "spec":
+		a.Specs = append(a.Specs, value)
+	case "setup":
+		if setups[value] == nil {
+			return fmt.Errorf("there is no setup %q", value)
+		}
+		a.Setups = append(a.Setups, value)
+	case "root", "user":
+		a.Lane, a.LaneReason = key, value
+	case "refusal":
+		a.MayRefuse = true
+	case "unless":
+		a.Unless = append(a.Unless, value)
+	case "harm":
+		a.Harm = value
+	case "plan":
+		o, err := parseOff(value)
+		a.Plans = append(a.Plans, o)
+		return err
+	case "off":
+		if reason, ok := strings.CutPrefix(value, "none, "); ok {
+			a.NoOff = reason
+			return nil
+		}
+		o, err := parseOff(value)
+		a.Offs = append(a.Offs, o)
+		return err
+	default:
+		return fmt.Errorf("%q is not a field of the header", key)
+	}
+	return nil
+}
+
+func parseOff(text string) (o Off, err error) {
+	for _, l := range []string{"root", "user"} {
+		if rest, ok := strings.CutPrefix(text, l+" "); ok {
+			o.Lane, text = l, rest
+		}
+	}
+	var ok bool
+	if o.Kind, o.Value, ok = strings.Cut(text, "="); !ok {
+		return o, fmt.Errorf("%q is not KIND=VALUE", text)
+	}
+	return o, nil
+}
+
+// Mitigation returns what is switched off, for a reader.
+func (a *Attack) Mitigation() string {
+	if a.NoOff != "" {
+		return "none: " + a.NoOff
+	}
+	var parts []string
+	for _, o := range a.Offs {
+		s := o.Kind + "=" + o.Value
+		if o.Lane != "" {
+			s = o.Lane + ": " + s
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Title returns the name without the ending.
+func (a *Attack) Title() string { return strings.TrimSuffix(a.Name, path.Ext(a.Name)) }
+
+// Command returns the words that run the attack in a jail that has its file in /escape.
+func (a *Attack) Command(s *Scene) []string {
+	program := map[string]string{".py": "python3", ".sh": "sh", ".pl": "perl"}[path.Ext(a.Name)]
+	words := []string{program, Dir + "/" + a.Name}
+	for _, arg := range a.Args {
+		words = append(words, strings.Fields(s.Expand(arg))...)
+	}
+	return words
+}
+
+// Dir is where attacks find themselves and their module kernel.py.
+const Dir = "/escape"
+
+var cve = regexp.MustCompile(`CVE-\d{4}-\d+`)
+
+// CVEs returns the vulnerabilities that the claim names.
+func (a *Attack) CVEs() []string { return cve.FindAllString(a.Claim, -1) }

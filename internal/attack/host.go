@@ -1,0 +1,183 @@
+package attack
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockThread keeps the goroutine on its thread for good: the thread's credentials are no longer those of the others,
+// and the runtime ends such a thread with its goroutine.
+func lockThread() { runtime.LockOSThread() }
+
+// setupCoreDump looks for a core file in the writable directory.
+func setupCoreDump(t T, s *Scene) {
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil || strings.ContainsAny(string(pattern), "|/") {
+		t.Skipf("core dumps do not go to the working directory here: core_pattern is %q (%v)", pattern, err)
+	}
+	if err := os.Chmod(s.Path("work"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	s.Check(func() string {
+		if list, err := filepath.Glob(s.Path("work/core*")); err != nil || len(list) > 0 {
+			return "the crash left a core dump on the host"
+		}
+		return ""
+	})
+}
+
+// setupOutput looks how much of the payload's flood the keeper has kept.
+func setupOutput(t T, s *Scene) {
+	s.Check(func() string {
+		if len(s.Outcome.Output) > 1<<20 {
+			return fmt.Sprintf("the keeper kept %d bytes of output", len(s.Outcome.Output))
+		}
+		if s.Outcome.Status != "" && s.Outcome.StdoutDropped+int64(len(s.Outcome.Output)) != s.Outcome.StdoutBytes {
+			return "the count of dropped bytes is wrong"
+		}
+		return ""
+	})
+}
+
+// setupForgedReport looks that the report is the kernel's, whatever the payload claims.
+func setupForgedReport(t T, s *Scene) {
+	s.Check(func() string {
+		if s.Outcome.Status != "" && (s.Outcome.Status != "ok" && s.Outcome.ExitCode != 1 || s.Outcome.MaxRSS == 0) {
+			return fmt.Sprintf("the report says %s %d", s.Outcome.Status, s.Outcome.ExitCode)
+		}
+		return ""
+	})
+}
+
+// setupSubmount puts a writable mount below $DIR/in: read-only has to reach it too.
+func setupSubmount(t T, s *Scene) {
+	p := s.Path("in/sub")
+	if err := os.Mkdir(p, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", p, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=64k,mode=777"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(p, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	s.Check(func() string {
+		if _, err := os.Stat(p + "/planted"); err == nil {
+			return "a file was written to the submount of the host"
+		}
+		return ""
+	})
+}
+
+// setupImageProc makes $DIR/root, an image whose /proc is a link to the root itself, with directories in which a lookup
+// by path finds the places of the masks.
+func setupImageProc(t T, s *Scene) {
+	for _, d := range []string{"usr", "dev", "escape", "acpi", "bus", "fs", "irq", "sys"} {
+		if err := os.MkdirAll(s.Path("root/"+d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64",
+		"proc": "."} {
+		if err := os.Symlink(text, s.Path("root/"+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// setupImageEtc makes $DIR/root, an image whose /etc is a link to $DIR/victim, a directory in the image and on the
+// host.
+func setupImageEtc(t T, s *Scene) {
+	setupImage(t, s)
+	for _, name := range []string{"tmp", "work", "escape"} {
+		if err := os.Remove(s.Path("root/" + name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(s.Path("root")+s.Path("victim"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(s.Path("victim"), s.Path("root/etc")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setupImage makes $DIR/root, an image whose directories for the jail's own mounts are links to the host's $DIR/victim.
+func setupImage(t T, s *Scene) {
+	for _, d := range []string{"usr", "dev", "proc"} {
+		if err := os.MkdirAll(s.Path("root/"+d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	links := map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64",
+		"tmp": s.Path("work"), "work": s.Path("work"), "escape": s.Path("victim")}
+	for name, text := range links {
+		if err := os.Symlink(text, s.Path("root/"+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Check(func() string {
+		list, err := os.ReadDir(s.Path("victim"))
+		if err != nil || len(list) > 0 {
+			return fmt.Sprintf("the set-up followed a link of the image and wrote to the host: %v %v", list, err)
+		}
+		return ""
+	})
+}
+
+// setupPlantedLink plants a link to the host's $DIR/victim in the writable directory $DIR/work.
+func setupPlantedLink(t T, s *Scene) {
+	if err := os.Symlink(s.Path("victim"), s.Path("work/link")); err != nil {
+		t.Fatal(err)
+	}
+	s.Check(func() string {
+		list, err := os.ReadDir(s.Path("victim"))
+		if err != nil || len(list) > 0 {
+			return "the set-up followed the link and wrote to the host"
+		}
+		return ""
+	})
+}
+
+// setupProtected makes a hook in $DIR/work, which has to stay as it is.
+func setupProtected(t T, s *Scene) {
+	if err := os.MkdirAll(s.Path("work/.git/hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "work/.git/hooks/pre-commit", "good")
+	s.Check(func() string {
+		if b, err := os.ReadFile(s.Path("work/.git/hooks/pre-commit")); err == nil && string(b) != "good" {
+			return "the host's hook was replaced"
+		}
+		return ""
+	})
+}
+
+// setupHardLink makes a second name of it.
+func setupHardLink(t T, s *Scene) {
+	if err := os.Link(s.Path("work/.git/hooks/pre-commit"), s.Path("work/same")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setupFIFO makes a FIFO that the host reads.
+func setupFIFO(t T, s *Scene) {
+	if err := unix.Mkfifo(s.Path("in/fifo"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(s.Path("in/fifo"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(s.Path("in/fifo"), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+}

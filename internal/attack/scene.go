@@ -1,0 +1,252 @@
+package attack
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// T is what a set-up needs of a test, or of another program: Fatal and Skipf do not return.
+type T interface {
+	Helper()
+	Fatal(args ...any)
+	Skipf(format string, args ...any)
+	Error(args ...any)
+	Log(args ...any)
+	Cleanup(f func())
+}
+
+// Scene is what an attack finds on the host, made anew for each run.
+type Scene struct {
+	// Vars are the names that headers may use, such as $DIR.
+	Vars map[string]string
+	// Stdin and Stderr are files of the caller for the payload; nil for its own choice.
+	Stdin, Stderr *os.File
+	// PayloadUID is the uid of the host that a payload of root's has.
+	PayloadUID int
+	// Outcome is how the jail ended, for the checks.
+	Outcome *Outcome
+
+	checks []func() string
+}
+
+// New prepares the host for the attack: a directory of the caller's, $DIR, that the payload could reach if it got out,
+// and the attack's set-ups.
+func (a *Attack) New(t T, payloadUID int) *Scene {
+	t.Helper()
+	s := NewScene(t)
+	s.PayloadUID = payloadUID
+	for _, name := range a.Setups {
+		setups[name](t, s)
+	}
+	return s
+}
+
+// NewScene makes $DIR.
+func NewScene(t T) *Scene {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "brig-escape-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &Scene{Vars: map[string]string{"DIR": dir, "MARK": filepath.Base(dir), "SECRETS": dir + "/secret"}}
+	for name, mode := range map[string]os.FileMode{"": 0o755, "in": 0o755, "work": 0o755, "victim": 0o777} {
+		p := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(p, mode), os.Chmod(p, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"secret", "in/file"} {
+		s.write(t, name, "host-secret "+s.Vars["MARK"]+"\n")
+	}
+	return s
+}
+
+// Path returns the path of a file in $DIR.
+func (s *Scene) Path(name string) string { return filepath.Join(s.Vars["DIR"], name) }
+
+func (s *Scene) write(t T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(s.Path(name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Expand replaces $NAME.
+func (s *Scene) Expand(text string) string {
+	return os.Expand(text, func(name string) string {
+		if v, ok := s.Vars[name]; ok {
+			return v
+		}
+		return "$" + name
+	})
+}
+
+// Check adds a look at the host afterwards, which returns the evidence of an escape, or "".
+func (s *Scene) Check(f func() string) { s.checks = append(s.checks, f) }
+
+// Evidence looks at the host after the run, and returns the evidence of an escape, or "".
+func (s *Scene) Evidence() string {
+	for _, check := range s.checks {
+		if evidence := check(); evidence != "" {
+			return evidence
+		}
+	}
+	return ""
+}
+
+// setups are the preparations by name.
+var setups = map[string]func(T, *Scene){
+	"abstract-socket": setupAbstractSocket, "bound-below": setupBoundBelow, "bound-hooks": setupBoundHooks,
+	"config-link": setupConfigLink, "core-dump": setupCoreDump, "daemon": setupDaemon, "deep": setupDeep,
+	"device": setupDevice, "forged-report": setupForgedReport, "gitfile": setupGitfile, "hard-link": setupHardLink,
+	"headless": setupHeadless, "hook-link": setupHookLink, "hooks-path": setupHooksPath, "host-dev-shm": setupDevShm,
+	"host-fifo": setupFIFO, "host-flock": setupFlock, "host-message-queue": setupMessageQueue,
+	"host-names": setupHostNames, "host-posix-queue": setupPosixQueue, "host-process": setupHostProcess,
+	"host-shm": setupSharedMemory, "host-toucher": setupToucher, "image": setupImage, "image-etc": setupImageEtc,
+	"image-proc": setupImageProc, "linked-directory": setupLinkedDirectory, "log": setupLog, "loopback": setupLoopback,
+	"output": setupOutput, "owner": setupOwner, "pipe": setupPipe, "planted-link": setupPlantedLink,
+	"protected": setupProtected, "repository": setupRepository, "secret-env": setupSecretEnv,
+	"session-key": setupSessionKey, "setuid": setupSetuid, "sleeper": setupSleeper, "submodule": setupSubmodule,
+	"submount": setupSubmount, "terminal": setupTerminal, "unchanged": setupUnchanged, "unix-socket": setupUnixSocket,
+	"untouched": setupUntouched, "worktree": setupWorktree,
+}
+
+func setupSecretEnv(t T, s *Scene) {
+	// not t.Setenv, which parallel tests may not use; every scene sets the same
+	if err := os.Setenv("ESCAPE_API_TOKEN", "host-secret-env"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func setupHostNames(t T, s *Scene) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Vars["HOSTNAME"] = host
+	for _, ns := range []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"} {
+		link, err := os.Readlink("/proc/self/ns/" + ns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Vars["NS_"+ns] = link
+	}
+}
+
+// payloadUser runs a helper of the host as the payload's uid of the host, so that nothing but a namespace protects it.
+func (s *Scene) payloadUser(cmd *exec.Cmd) {
+	if os.Geteuid() == 0 {
+		id := uint32(s.PayloadUID)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
+	}
+}
+
+// setupHostProcess starts a process of the host, $HOSTPID, whose arguments hold $MARK, and looks that it stays alive.
+func setupHostProcess(t T, s *Scene) {
+	cmd := exec.Command("/bin/sleep", "30")
+	cmd.Args[0] = s.Vars["MARK"]
+	s.payloadUser(cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.Vars["HOSTPID"] = strconv.Itoa(cmd.Process.Pid)
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	s.Check(func() string {
+		stat, err := os.ReadFile("/proc/" + s.Vars["HOSTPID"] + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return "the host's process was killed"
+		}
+		return ""
+	})
+}
+
+// setupDaemon looks for processes that have outlived the jail and carry $MARK in their arguments. It looks more than
+// once, because a process in the middle of execve(2) has no arguments to show.
+func setupDaemon(t T, s *Scene) {
+	s.Check(func() string {
+		for range 10 {
+			if pid := findMarked(s.Vars["MARK"]); pid > 0 {
+				_ = unix.Kill(pid, unix.SIGKILL) // it holds our mark, so it is ours
+				return "a process has outlived the jail"
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return ""
+	})
+}
+
+// findMarked returns a process with the mark in its arguments, or 0.
+func findMarked(mark string) int {
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return 0
+	}
+	for _, f := range files {
+		line, err := os.ReadFile(f)
+		if err != nil || !strings.Contains(string(line), mark) {
+			continue // another's, or ended since
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
+			return pid
+		}
+	}
+	return 0
+}
+
+func setupSleeper(t T, s *Scene) {
+	b, err := os.ReadFile("/bin/sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.Path("in/prog"), b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.Check(func() string {
+		if now, err := os.ReadFile(s.Path("in/prog")); err != nil || string(now) != string(b) {
+			return "the host's program was overwritten"
+		}
+		return ""
+	})
+}
+
+// setupUntouched looks that the host's files stay as they are.
+func setupUntouched(t T, s *Scene) {
+	want, err := os.ReadFile(s.Path("in/file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Check(func() string {
+		got, err := os.ReadFile(s.Path("in/file"))
+		list, lerr := os.ReadDir(s.Path("in"))
+		if err != nil || lerr != nil || string(got) != string(want) || len(list) != 1 {
+			return "the host's /input was changed"
+		}
+		return ""
+	})
+}
+
+// setupUnchanged looks that nothing of the directory's files changes: content, names, modes, times, attributes.
+func setupUnchanged(t T, s *Scene) {
+	if err := unix.Setxattr(s.Path("in/file"), "user.keep", []byte("y"), 0); err != nil {
+		t.Log(err) // a file system without them
+	}
+	was := Snapshot(t, s.Path("in"))
+	was = Snapshot(t, s.Path("in")) // the first sets the times of access (relatime)
+	s.Check(func() string {
+		if now := Snapshot(t, s.Path("in")); !slices.Equal(now, was) {
+			return fmt.Sprintf("it was %q and is %q", was, now)
+		}
+		return ""
+	})
+}

@@ -1,0 +1,41 @@
+package attack
+
+import (
+	"strings"
+
+	"brig/internal/words"
+)
+
+// Verdict is what became of an attack.
+type Verdict string
+
+// The verdicts.
+const (
+	Contained Verdict = "CONTAINED"
+	Escaped   Verdict = "ESCAPED"
+	Unclear   Verdict = "unclear"
+)
+
+// Outcome is how an attack's jail ended, as the checks of a Scene see it.
+type Outcome struct {
+	Status        string
+	ExitCode      int
+	MaxRSS        int64 // bytes
+	StdoutBytes   int64 // that the payload has written
+	StdoutDropped int64
+	Output        []byte // what the keeper has kept of stdout
+}
+
+// Judge wants the word at the end of stdout and the exit code to agree: a crash is no verdict.
+func Judge(o *Outcome, stderr string) (Verdict, string) {
+	lines := strings.Split(strings.TrimRight(string(o.Output), "\n"), "\n")
+	last := lines[len(lines)-1]
+	detail := o.Status + " " + words.Quote(last) + " " + words.Quote(stderr)
+	switch {
+	case strings.HasPrefix(last, string(Contained)) && o.Status == "ok":
+		return Contained, detail
+	case strings.HasPrefix(last, string(Escaped)) && o.ExitCode == 1:
+		return Escaped, detail
+	}
+	return Unclear, detail
+}
