@@ -59,6 +59,7 @@ var ours = map[string][]string{
 	"brig/netns/egress/wire":    {},
 	"brig/changes":              {"brig/layer"},
 	"brig/layer":                {},
+	"brig/landlock":             {program},
 	"brig/rootfs":               {program},
 	"brig/seccomp":              {program},
 	starter:                     {program, spec},
