@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"brig/denial"
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
@@ -25,6 +26,7 @@ type (
 	Problem   = spec.Problem
 	Error     = spec.Error
 	Fault     = spec.Fault
+	Denial    = denial.Denial
 )
 
 // The types of a Mount.

@@ -97,7 +97,8 @@ type outcome struct {
 	stats      cgroup.Stats  // the statistics of the control group
 	before     cgroup.Stats  // those of a payload that was taken, at that time
 	violation  launcher.Violation
-	listened   bool // init listens to the filter and knows every violation, so SIGSYS alone is none
+	denied     []uint64 // the refused system calls, by number
+	listened   bool     // init listens to the filter and knows every violation, so SIGSYS alone is none
 }
 
 // Command returns a Cmd with a launcher of its own. To run many commands, use a Runner.

@@ -47,6 +47,9 @@ type Result struct {
 	LimitsHit []string `json:"limits_hit,omitempty"`
 	// Violation is the system call for which the filter has killed a process of the jail; nil if none is known.
 	Violation *Violation `json:"violation,omitempty"`
+	// Denials are what the jail has refused: system calls of all its processes, destinations, and the command if it could
+	// not be executed. Each tells why, and what would allow it. Notes tells where system calls are not counted.
+	Denials []Denial `json:"denials,omitempty"`
 	// Network summarizes what a jail with NetEgress or published ports has reached and tried to reach; nil for others.
 	Network *egress.Summary `json:"network,omitempty"`
 	// Changes has an entry for each MountCOW, and for a root with Rootfs.Keep. The caller closes each (Change.Close).

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"brig/denial"
 	"brig/internal/program"
 	"brig/internal/sys"
 	"brig/internal/words"
@@ -117,6 +118,11 @@ func (e *ExecError) Is(target error) bool { return target == e.Kind }
 
 // Unwrap returns Cause.
 func (e *ExecError) Unwrap() error { return e.Cause }
+
+// Denial returns the error as an entry of Result.Denials.
+func (e *ExecError) Denial() Denial {
+	return Denial{Layer: denial.LayerExec, Name: e.Cause.Detail, Count: 1, Why: e.Cause.Errno.Error(), Fix: e.Cause.Remedy}
+}
 
 // execError distinguishes a missing command from one that may not be executed, and finds the flag that adds it to the
 // jail.

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"brig/denial"
 	"brig/internal/sys"
 	"brig/nsjail/internal/launcher"
 
@@ -43,6 +44,21 @@ func receive(report *os.File) (rep launcher.Report, fds []int, err error) {
 	}
 	rep, err = launcher.ParseReport(buf[:n])
 	return rep, nil, err
+}
+
+// receiveDenied reads init's counters of refused calls, which follow its last report. It returns nil if init was killed
+// before it has sent them.
+func (c *Cmd) receiveDenied() []uint64 {
+	buf, n := make([]byte, launcher.DeniedSize+1), 0
+	err := sys.Await(c.report, func(fd int) (err error) {
+		n, err = unix.Read(fd, buf)
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	counts, _ := launcher.ParseDenied(buf[:n]) // nil with an error
+	return counts
 }
 
 // waitPid waits for the jail's first process through its pidfd, and reaps it. The kernel lets that process end only
@@ -132,6 +148,9 @@ func (c *Cmd) finish() (*Result, error) {
 		if reported = err == nil && rep.Type == launcher.ReportExit; reported {
 			status, usage, asked, left = rep.A, rep.Usage, rep.B&launcher.EndAsked != 0, rep.B&launcher.EndLeft != 0
 			c.recordExit(&rep)
+			if rep.Denied > 0 {
+				c.state.denied = c.receiveDenied()
+			}
 		}
 		if c.counted = reported && !left && c.group != nil; c.counted { // while the kernel takes init's namespaces apart
 			c.state.stats = c.group.Read()
@@ -189,6 +208,7 @@ func (c *Cmd) fillResult(status int, usage launcher.Usage, err error) {
 	}
 	r.Violation = newViolation(c.state.violation)
 	r.Network = c.network.close()
+	r.Denials = append(denial.Calls(c.state.denied, c.Spec.Seccomp), denial.Network(r.Network)...)
 	r.Phases = c.phases()
 }
 

@@ -36,6 +36,9 @@ func (a Action) Data() uint16 { return uint16(a & unix.SECCOMP_RET_DATA) }
 // Permits reports whether the call is performed.
 func (a Action) Permits() bool { return a.Base() == Allow || a.Base() == Log }
 
+// Kills reports whether the call ends its process or thread.
+func (a Action) Kills() bool { return a.Base() == KillProcess || a.Base() == KillThread }
+
 // actions are the words of a profile, less "SCMP_ACT_". The last word of an action is its name.
 var actions = []struct {
 	word   string

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	libseccomp "github.com/seccomp/libseccomp-golang"
+	"golang.org/x/sys/unix"
 )
 
 // NotifyKills rewrites a filter so that its listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, Linux 5.0) is notified of each
@@ -19,6 +20,16 @@ import (
 // would kill. None can allow it. Unlike a kill, a notification can be interrupted: if a signal arrives before the
 // listener has read it, the kernel withdraws it (signal(7)), and the call fails with EINTR. It is never performed.
 func NotifyKills(bpf []byte) (out []byte, changed bool) {
+	return notify(bpf, func(a Action) bool { return a.Kills() })
+}
+
+// NotifyDenials also has the listener notified of each call that the filter refuses with EPERM. The listener then
+// answers EPERM. With another errno a call is refused by the kernel alone: a notice does not tell which errno it is.
+func NotifyDenials(bpf []byte) (out []byte, changed bool) {
+	return notify(bpf, func(a Action) bool { return a.Kills() || a == ErrnoAction(unix.EPERM) })
+}
+
+func notify(bpf []byte, heard func(Action) bool) (out []byte, changed bool) {
 	p, err := decodeProgram(bpf)
 	if err != nil {
 		return bpf, false
@@ -28,10 +39,10 @@ func NotifyKills(bpf []byte) (out []byte, changed bool) {
 		if in.code != bpfRet {
 			continue
 		}
-		switch Action(in.k).Base() {
-		case Notify:
+		if Action(in.k).Base() == Notify {
 			return bpf, false
-		case KillProcess, KillThread:
+		}
+		if heard(Action(in.k)) {
 			binary.NativeEndian.PutUint32(out[i*insnSize+4:], uint32(Notify))
 			changed = true
 		}
@@ -60,6 +71,12 @@ func NativeABI() string {
 		return native.name
 	}
 	return runtime.GOARCH
+}
+
+// NativeAudit returns the AUDIT_ARCH_* of the machine's own ABI, or 0 if this package does not know it.
+func NativeAudit() uint32 {
+	native, _ := findArch(runtime.GOARCH)
+	return native.audit
 }
 
 // CallName returns the name of the system call in a notification, by its number and its architecture (AUDIT_ARCH_*),

@@ -46,8 +46,9 @@ func TestNotifyKills(t *testing.T) {
 	}
 }
 
-// The meaning changes where the filter kills, and nowhere else: on every system call of every preset and of the guard.
-func TestNotifyKillsChangesOnlyKills(t *testing.T) {
+// The meaning changes where the filter kills or, for NotifyDenials, answers EPERM, and nowhere else: on every system call
+// of every preset. No other errno is heard, and no call is allowed.
+func TestNotifyChangesOnlyWhatIsHeard(t *testing.T) {
 	for _, name := range Presets() {
 		p, err := Preset(name)
 		if err != nil {
@@ -62,15 +63,20 @@ func TestNotifyKillsChangesOnlyKills(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, changed := NotifyKills(bpf)
-		if !changed {
+		counted, counts := NotifyDenials(bpf)
+		if !changed || !counts {
 			t.Errorf("%s kills for no foreign ABI", name)
 		}
 		for _, arch := range []uint32{0, 0x40000003, 0x12345678} {
 			for nr := range int32(600) {
 				for _, d := range []Data{{Nr: nr, Arch: arch}, {Nr: nr | x32Bit, Arch: arch}} {
 					was, is := Simulate(bpf, d), Simulate(out, d)
-					if kill := was.Base() == KillProcess || was.Base() == KillThread; kill != (is == Notify) || !kill && is != was {
+					if kill := was.Kills(); kill != (is == Notify) || !kill && is != was {
 						t.Fatalf("%s: %+v: %s, and then %s", name, d, was, is)
+					}
+					heard := was.Kills() || was == ErrnoAction(unix.EPERM)
+					if is := Simulate(counted, d); heard != (is == Notify) || !heard && is != was {
+						t.Fatalf("%s: %+v: %s, and counted %s", name, d, was, is)
 					}
 				}
 			}

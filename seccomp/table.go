@@ -72,6 +72,11 @@ func holds(conds []Cond, args [6]uint64) bool {
 	return !slices.ContainsFunc(conds, func(c Cond) bool { return !c.Holds(args) })
 }
 
+// Kills reports whether the table answers a call of the native ABI with death.
+func (t *Table) Kills() bool {
+	return t.Default.Kills() || slices.ContainsFunc(t.Rules, func(r Rule) bool { return r.Action.Kills() })
+}
+
 // LoadFlags returns the flags that the profile requests for seccomp(SECCOMP_SET_MODE_FILTER). TSYNC is not among them:
 // it has no effect in a process that is about to call execve(2).
 func (t *Table) LoadFlags() uint {

@@ -116,6 +116,8 @@ type Response struct {
 	LimitsHit []string `json:"limits_hit,omitempty"`
 	// Violations are what was tried and is forbidden.
 	Violations []Violation `json:"violations,omitempty"`
+	// Denials are what the jail has refused, each with the reason and with what would allow it.
+	Denials []nsjail.Denial `json:"denials,omitempty"`
 	// Network sums up what was reached and refused; left out without a network.
 	Network json.RawMessage `json:"network,omitempty"`
 	// Image is the name of the image that was the root, with its digest.

@@ -102,6 +102,10 @@ func (o *output) redact(j *nsjail.Job, r *Response) {
 	for i := range r.Violations {
 		r.Violations[i].Detail = o.clean(r.Violations[i].Detail)
 	}
+	for i := range r.Denials {
+		d := &r.Denials[i]
+		d.Name, d.Why, d.Fix = o.clean(d.Name), o.clean(d.Why), o.clean(d.Fix)
+	}
 	if len(r.Network) == 0 {
 		return
 	}

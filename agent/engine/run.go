@@ -145,6 +145,10 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 		return a
 	case errors.As(err, &jail):
 		a.Error = jailRefusal(r, jail)
+		var exec *nsjail.ExecError
+		if errors.As(err, &exec) {
+			a.Denials = []nsjail.Denial{exec.Denial()}
+		}
 		return a
 	case res == nil && err != nil:
 		a.Error = refuse("jail", "", "jail_failed", err.Error())
@@ -153,7 +157,7 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 	a.Status, a.ExitCode, a.Signal, a.TimedOut = string(res.Status), res.ExitCode, res.Signal, res.TimedOut
 	a.Usage, a.LimitsHit, a.Enforced, a.Warm = &res.Usage, res.LimitsHit, maps.Clone(res.Enforced), res.Warm
 	a.Image = res.Image
-	a.Violations = violations(res)
+	a.Violations, a.Denials = violations(res), slices.Clone(res.Denials)
 	if res.Network != nil {
 		if a.Network, err = json.Marshal(res.Network); err != nil {
 			a.Network = nil // cannot happen: it is plain data

@@ -209,6 +209,10 @@ func failedResult(inv *invocation, err error) *nsjail.Result {
 	if !errors.As(err, &r.Error) {
 		r.Error = &nsjail.Error{Fault: nsjail.FaultBrig, Op: "run", Detail: err.Error()}
 	}
+	var exec *nsjail.ExecError
+	if errors.As(err, &exec) {
+		r.Denials = []nsjail.Denial{exec.Denial()}
+	}
 	return r
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/denial"
 	"brig/internal/cli"
 	"brig/nsjail"
 
@@ -20,6 +21,9 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.St
 			result.Output.StdoutDropped, result.Output.StderrDropped)
 	}
 	if line := verdict(c.Plan(), inv, result); line != "" {
+		std.Say("%s", line)
+	}
+	if line := denial.Line(result.Denials); line != "" && result.Status != nsjail.StatusOK && !inv.json {
 		std.Say("%s", line)
 	}
 	if line := result.Network.RefusedLine(); line != "" && !inv.json && inv.netLog != "-" {

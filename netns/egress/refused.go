@@ -68,20 +68,24 @@ func (s *Summary) RefusedLine() string {
 	return line
 }
 
-func (r *Refused) text() string {
-	host := r.Host
-	if r.Port != 0 {
-		host = net.JoinHostPort(host, strconv.Itoa(int(r.Port)))
+// Target returns the host, and the port if there is one.
+func (r *Refused) Target() string {
+	if r.Port == 0 {
+		return r.Host
 	}
-	s := fmt.Sprintf("%s %s: %s", host, times(r.Count), r.why())
+	return net.JoinHostPort(r.Host, strconv.Itoa(int(r.Port)))
+}
+
+func (r *Refused) text() string {
+	s := fmt.Sprintf("%s %s: %s", r.Target(), times(r.Count), r.Why())
 	if r.Fix != "" {
 		s += " (" + r.Fix + ")"
 	}
 	return s
 }
 
-// why returns the reason in words.
-func (r *Refused) why() string {
+// Why returns the reason in words.
+func (r *Refused) Why() string {
 	at, kind := r.Host, ""
 	if to, err := netip.ParseAddrPort(r.Address); err == nil {
 		at = to.Addr().String()

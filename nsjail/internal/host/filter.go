@@ -45,6 +45,7 @@ func (h *Host) LookFilter(s *spec.Spec) error {
 		return profileError(s.Seccomp, err)
 	}
 	h.FilterNotes, h.FilterFlags = table.Notes, table.LoadFlags()
+	h.FilterKills = spec.FileProfile(s.Seccomp) && table.Kills()
 	key := append(data, fmt.Sprint(target)...)
 	h.Filter, err = compile(key, table)
 	var cache *seccomp.CacheError

@@ -64,6 +64,8 @@ type Host struct {
 	Guard []byte `json:"-"`
 	// FilterFlags are the flags of seccomp(2) that the profile wants.
 	FilterFlags uint `json:"filter_flags,omitempty"`
+	// FilterKills is set if a profile from a file answers calls of the native ABI with death.
+	FilterKills bool `json:"filter_kills,omitempty"`
 	// NoListener is the reason why init cannot listen to the payload's filter; "" if it can.
 	NoListener string `json:"no_listener,omitempty"`
 	// FilterNotes are the parts of the profile that the library does not know.

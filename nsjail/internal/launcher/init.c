@@ -13,8 +13,13 @@ struct init {
 	long tracer;         // the process that may trace exits
 	struct timespec cpu; // of the payload, as RLIMIT_CPU counts it
 	int disks;
+	uint32_t denies;     // the ABI whose notices ask for EPERM (AUDIT_ARCH_*); 0: each asks for death
+	int traces;          // one process may trace exits
 	struct report end;   // the last report
 };
+
+// denied counts the refused calls by their numbers. The last counter is that of all numbers from there on.
+static uint64_t denied[CALLS];
 
 void brig_tell(int fd, int type, int a, int b) {
 	struct report r = {.type = type, .a = a, .b = b};
@@ -37,46 +42,51 @@ static void measure(struct report *r, int disks) {
 static void end(struct init *in, int status, int asked) {
 	struct report *r = &in->end;
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) r->own = 0;
-	r->type = REPORT_EXIT;
 	r->a = r->own ? SIGSYS : status; // as after SECCOMP_RET_KILL_PROCESS
 	r->b = asked ? END_ASKED : 0;
 	measure(r, in->disks);
 	// All others are children of init or their descendants. kill(2) looks at every process of the machine.
 	long p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0);
 	if (p != -ECHILD) SYS2(SYS_kill, -1, SIGKILL);
-	uint64_t child = 1ull << (SIGCHLD - 1);
-	struct timespec most = {.tv_sec = END_SECONDS}; // from the end of one process to the next
 	for (; p >= 0 && !(r->b & END_LEFT); p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0)) // ECHILD: none is left
-		if (!p && SYS4(SYS_rt_sigtimedwait, &child, 0, &most, 8) == -EAGAIN) r->b |= END_LEFT;
+		if (!p && SYS4(SYS_rt_sigtimedwait, &(uint64_t){1ull << (SIGCHLD - 1)}, 0,
+			&(struct timespec){.tv_sec = END_SECONDS}, 8) == -EAGAIN) // from the end of one process to the next
+			r->b |= END_LEFT;
 	SYS2(SYS_getrusage, RUSAGE_CHILDREN, &r->usage);
 	r->usage.ru_ixrss = in->cpu.tv_sec * 1000 + in->cpu.tv_nsec / 1000000; // Linux leaves it 0
 	while (SYS3(SYS_write, REPORT, r, sizeof *r) == -EINTR) {}
+	if (r->denied) SYS3(SYS_write, REPORT, denied, sizeof denied); // all signals are blocked: no EINTR
 	SYS1(SYS_exit_group, 0);
 }
 
-// exits answers a call that asks for PTRACE_O_TRACEEXIT. Two processes that trace each other with it survive SIGKILL,
-// so only one process at a time may ask (debug.json). It must be the leader of its threads, since execve(2) would
-// change the number of another thread.
-static int exits(struct init *in, const struct seccomp_notif *n) {
+// may_trace reports whether a call asks for PTRACE_O_TRACEEXIT and is permitted. Two processes that trace each other with
+// it survive SIGKILL, so only one process at a time may ask (debug.json). It must be the leader of its threads, since
+// execve(2) would change the number of another thread.
+static int may_trace(struct init *in, const struct seccomp_notif *n) {
 	uint32_t r = (uint32_t)n->data.args[0];
-	struct seccomp_notif_resp a = {.id = n->id, .error = -EPERM};
-	if (n->data.nr != SYS_ptrace || !(n->data.args[3] & PTRACE_O_TRACEEXIT)) return 0;
+	if (!in->traces || n->data.nr != SYS_ptrace || !(n->data.args[3] & PTRACE_O_TRACEEXIT)) return 0;
 	if (r != PTRACE_SEIZE && r != PTRACE_SETOPTIONS && r != 21) return 0; // PTRACE_OLDSETOPTIONS
 	if (SYS3(SYS_tgkill, in->tracer, in->tracer, 0)) in->tracer = n->pid; // the last one is gone
-	if (in->tracer == n->pid && !SYS3(SYS_tgkill, n->pid, n->pid, 0)) {
-		a.error = 0;
-		a.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	}
-	return SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_SEND, &a) || 1; // ENOENT: the process has ended
+	return in->tracer == n->pid && !SYS3(SYS_tgkill, n->pid, n->pid, 0);
 }
 
-// violation takes one notice of a system call that the filter answers with death, and kills its process: nothing else
-// ends the call, and it is never performed. The notice names a thread; kill(2) takes a thread for its process.
-static void violation(struct init *in) {
+// deny answers a call that the filter refuses with EPERM, and counts it. It looks at the number and the registers only,
+// never at memory. A call that a signal has interrupted is not there any more (ENOENT): it will be made again.
+static void deny(struct init *in, const struct seccomp_notif *n) {
+	struct seccomp_notif_resp a = {.id = n->id, .error = -EPERM};
+	if (may_trace(in, n)) a = (struct seccomp_notif_resp){.id = n->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+	if (!SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_SEND, &a) && a.error)
+		in->end.denied += !denied[(uint32_t)n->data.nr < CALLS ? n->data.nr : CALLS - 1]++;
+}
+
+// notice takes one notice of the filter: of a call that it refuses, or of one that it answers with death. The latter's
+// process is killed: nothing else ends the call, and it is never performed. The notice names a thread; kill(2) takes a
+// thread for its process.
+static void notice(struct init *in) {
 	struct seccomp_notif n = {0}; // seccomp_unotify(2): it must be zero
 	struct report *r = &in->end;
 	if (SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_RECV, &n)) return; // ENOENT: the process has ended before
-	if (exits(in, &n)) return;
+	if (n.data.arch == in->denies && !X32(n.data.nr)) return deny(in, &n);
 	int own = !SYS3(SYS_tgkill, in->payload, n.pid, 0); // one of the payload's threads
 	if (!r->count++ || (own && !r->own)) {
 		r->nr = n.data.nr;
@@ -111,11 +121,12 @@ static void keep_descriptors(int report, int listener, int disks) {
 	SYS4(SYS_signalfd4, -1, &(uint64_t){~0ull}, 8, 0); // the lowest free number: SIGNALS
 }
 
-// brig_init reaps, forwards signals, kills what violates the filter, and ends the jail with the payload or the keeper.
-// It does one thing of each kind in turn, so that a flood of one does not hide another.
-void brig_init(long payload, int report, int listener, int disks, struct run *run) {
-	struct init in = {.payload = payload, .disks = disks};
-	keep_descriptors(report, listener, disks);
+// brig_init reaps, forwards signals, answers for the filter, and ends the jail with the payload or the keeper. It does one
+// thing of each kind in turn, so that a flood of one does not hide another. a are the arguments of fork_init.
+void brig_init(long payload, const long *a, int listener, struct run *run) {
+	struct init in = {.payload = payload, .disks = (int)a[2], .denies = (uint32_t)a[4], .traces = (int)a[5],
+		.end.type = REPORT_EXIT};
+	keep_descriptors((int)a[0], listener, in.disks);
 	if (run->err) brig_tell(REPORT, REPORT_FAIL, run->op, run->err);
 	brig_tell(REPORT, REPORT_EXEC, (int)payload, 0);
 	struct pollfd p[NFDS] = {{.fd = REPORT, .events = POLLIN}, {.fd = SIGNALS, .events = POLLIN},
@@ -123,17 +134,15 @@ void brig_init(long payload, int report, int listener, int disks, struct run *ru
 	for (;;) {
 		int status, reaped = 0;
 		long pid;
-		char byte;
 		SYS2(SYS_clock_gettime, ~payload << 3, &in.cpu); // CPUCLOCK_PROF of a process: clock_getcpuclockid(3)
 		for (; reaped < 64 && (pid = SYS4(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0; reaped++)
 			if (WIFSTOPPED(status)) detach(pid, WSTOPSIG(status));
 			else if (pid == payload) end(&in, status, 0);
-		struct timespec now = {0};
-		SYS4(SYS_ppoll, p, NFDS, reaped == 64 ? &now : 0, 0); // a flood of zombies must not hide the other events
+		SYS4(SYS_ppoll, p, NFDS, reaped == 64 ? &(struct timespec){0} : 0, 0); // a flood of zombies must not hide the other events
 		// a byte from the keeper asks for the end: SIGKILL would lose what the jail's processes have used
-		if (p[REPORT].revents & POLLIN && SYS3(SYS_read, REPORT, &byte, 1) > 0) end(&in, SIGKILL, 1);
+		if (p[REPORT].revents & POLLIN && SYS3(SYS_read, REPORT, &status, 1) > 0) end(&in, SIGKILL, 1);
 		if (p[REPORT].revents) SYS1(SYS_exit_group, 1); // the keeper is gone, and the namespace ends with init
-		if (p[LISTENER].revents & POLLIN) violation(&in);
+		if (p[LISTENER].revents & POLLIN) notice(&in);
 		else if (p[LISTENER].revents) p[LISTENER].fd = -1; // POLLHUP: no process has the filter any more
 		if (p[SIGNALS].revents & POLLIN) forward(&in);
 	}

@@ -114,7 +114,7 @@ static void run_init_part(struct run *part, int pid) {
 // (CLONE_FILES), so that the listener of its filter, which it leaves in slot a[1], is also init's; execve(2) unshares
 // them, and each is close-on-exec. Of the operations that follow, init performs the first a[3] itself at the same time,
 // with the same root and working directory (CLONE_FS); the child performs those behind them. Init goes on when the
-// payload has started or failed (CLONE_VFORK, or CLONE_CHILD_CLEARTID).
+// payload has started or failed (CLONE_VFORK, or CLONE_CHILD_CLEARTID). The other arguments are brig_init's.
 static long fork_init(const long *a, struct run *r) {
 	static char stack[64 << 10] __attribute__((aligned(16)));
 	uint64_t slot = (uint64_t)a[1];
@@ -133,7 +133,7 @@ static long fork_init(const long *a, struct run *r) {
 	int pid = clone(brig_perform, stack + sizeof stack, flags, r, &r->tid, 0, &r->tid);
 	if (pid < 0) return -errno;
 	if (part) run_init_part(&init_part, pid);
-	brig_init(pid, (int)a[0], slot ? (int)r->slots[slot] : -1, (int)a[2], r);
+	brig_init(pid, a, slot ? (int)r->slots[slot] : -1, r);
 }
 
 // wait_for_suffix waits for the second part of the program and continues with it.

@@ -41,6 +41,7 @@ enum {
 	PAYLOAD_IDS = 2000000000, // the first host id of root's payloads: above accounts, subordinate ids, systemd's ranges
 	PAYLOAD_ID_COUNT = 100000000,
 	END_SECONDS = 10, // how long processes may take to end after SIGKILL
+	CALLS = 512,      // more than the numbers of system calls of any ABI
 };
 
 // Who performs a program: a new process if 0.
@@ -87,6 +88,7 @@ struct report {
 	int32_t nr; // of the payload's own violation, or of the first
 	uint32_t arch, count;
 	uint32_t full; // a bit for each disk
+	uint64_t denied; // how many different calls were refused; if any, their counters follow as another message
 	int64_t used;  // bytes, of all disks
 };
 
@@ -129,6 +131,12 @@ static inline long brig_sys(long n, long a, long b, long c, long d, long e, long
 	return n;
 #endif
 }
+// Whether a number is that of an x32 call, which has the ABI's number of x86-64: -1 is none.
+#ifdef __x86_64__
+#define X32(nr) ((uint32_t)(nr) >= 0x40000000 && (nr) != -1)
+#else
+#define X32(nr) 0
+#endif
 #define SYS1(n, a) brig_sys(n, (long)(a), 0, 0, 0, 0, 0)
 #define SYS2(n, a, b) brig_sys(n, (long)(a), (long)(b), 0, 0, 0, 0)
 #define SYS3(n, a, b, c) brig_sys(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
@@ -153,7 +161,7 @@ void brig_become(int argc, char **argv, char **envp, int sock, int ahead, uint32
 
 // init.c
 void brig_tell(int fd, int type, int a, int b); // sends a report
-__attribute__((noreturn)) void brig_init(long payload, int report, int listener, int disks, struct run *run);
+__attribute__((noreturn)) void brig_init(long payload, const long *a, int listener, struct run *run);
 
 // keeper.c
 unsigned char *brig_ahead_program(size_t *size); // the beginning of the default jail's list, or 0

@@ -6,6 +6,7 @@ package launcher
 import "C"
 
 import (
+	"encoding/binary"
 	"errors"
 	"time"
 	"unsafe"
@@ -35,8 +36,11 @@ const (
 	MaxDisks = C.MAX_DISKS
 )
 
-// ReportSize is the size of a report in bytes.
-const ReportSize = C.sizeof_struct_report
+// ReportSize is the size of a report in bytes, and DeniedSize that of the message with the counters of refused calls.
+const (
+	ReportSize = C.sizeof_struct_report
+	DeniedSize = C.CALLS * 8
+)
 
 // Report is a message from the jail's report socket. The payload has no descriptor of that socket.
 type Report struct {
@@ -44,6 +48,7 @@ type Report struct {
 	Usage      Usage // in ReportExit: of all processes of the jail together
 	Violation  Violation
 	Disk       Disk
+	Denied     int // in ReportExit: how many different calls were refused; if not 0, the next message counts them
 }
 
 // Violation is a system call that the filter answers by killing the process, as init has seen it: the payload's own
@@ -79,9 +84,21 @@ func ParseReport(b []byte) (Report, error) {
 	ru := (*unix.Rusage)(unsafe.Pointer(&c.usage))
 	r := Report{Type: int(c._type), A: int(c.a), B: int(c.b), Usage: UsageOf(ru),
 		Violation: Violation{Nr: int(c.nr), Arch: uint32(c.arch), Count: int(c.count), Own: c.own != 0},
-		Disk:      Disk{Full: uint32(c.full), Used: int64(c.used)}}
+		Disk:      Disk{Full: uint32(c.full), Used: int64(c.used)}, Denied: int(c.denied)}
 	r.Usage.Sampled = time.Duration(ru.Ixrss) * time.Millisecond // Linux leaves the field unused, and init fills it
 	return r, nil
+}
+
+// ParseDenied decodes the counters of refused system calls, by number. The last is that of all numbers from there on.
+func ParseDenied(b []byte) ([]uint64, error) {
+	if len(b) != DeniedSize {
+		return nil, errors.New("launcher: short counters")
+	}
+	counts := make([]uint64, C.CALLS)
+	for i := range counts {
+		counts[i] = binary.NativeEndian.Uint64(b[8*i:])
+	}
+	return counts, nil
 }
 
 // UsageOf converts the rusage of wait4(2).

@@ -26,10 +26,13 @@ func TestPlansSayWhoListens(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := p.String()
+		if p.Counted != test.listens || strings.Contains(text, "/* what init answers */") != test.listens {
+			t.Errorf("%+v: counted %v:\n%s", test, p.Counted, text)
+		}
 		if strings.Contains(text, "SECCOMP_FILTER_FLAG_NEW_LISTENER") != test.listens || strings.Contains(text, "fork_init($1, &$") != test.listens {
 			t.Errorf("%+v:\n%s", test, text)
 		}
-		if noted := strings.Contains(text, "will not be named: EBUSY"); noted != (test.why != "") {
+		if noted := strings.Contains(text, "are not counted: EBUSY"); noted != (test.why != "") {
 			t.Errorf("%+v: noted %v", test, noted)
 		}
 	}

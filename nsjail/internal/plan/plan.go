@@ -59,6 +59,7 @@ type Plan struct {
 	SameFiles bool // for tests: pass the caller's files instead of opening them again
 
 	Heard    []byte       // the filter to which init listens; nil if the kernel kills
+	Counted  bool         // init answers EPERM and counts it, instead of the kernel
 	listener program.Slot // the slot of the listener
 	Exec     []string     // the paths that the command can have, in the order of the execve operations
 }

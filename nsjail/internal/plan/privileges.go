@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -112,29 +113,47 @@ func showFilter(b []byte) string {
 // MinFiles is the smallest limit on open files that leaves a descriptor for the listener beside the standard streams.
 const MinFiles = 4
 
-// listen makes init the listener of the payload's filter, if the filter kills for any call. Init then reports such a
-// call by name. If that is not possible, the kernel kills the process, and the call stays unknown.
+// listen makes init the listener of the payload's filter. Init then answers the calls that the filter refuses with
+// EPERM and counts them, and it reports by name a call for which the filter kills. If that is not possible, the kernel
+// does both, and the calls stay unknown.
 func (r *resolver) listen() {
 	h := r.Host
-	heard, changed := seccomp.NotifyKills(h.Filter)
-	if r.Spec.NoInit || r.Spec.Seccomp == "unconfined" || h.Missing["seccomp"] != "" || !changed {
+	if r.Spec.NoInit || r.Spec.Seccomp == "unconfined" || h.Missing["seccomp"] != "" {
+		return
+	}
+	heard, changed := seccomp.NotifyDenials(h.Filter)
+	starts := startNotifies(heard)
+	if r.Counted = changed && !h.FilterKills && !starts; !r.Counted {
+		kills, does := seccomp.NotifyKills(h.Filter)
+		if !bytes.Equal(kills, heard) {
+			r.Notes = append(r.Notes, "refused calls are not counted: the profile also kills, or refuses what a start needs")
+		}
+		heard, changed, starts = kills, does, startNotifies(kills)
+	}
+	if !changed {
 		return
 	}
 	why := h.NoListener
-	for _, nr := range []int{unix.SYS_EXECVE, unix.SYS_EXIT_GROUP} { // init waits for these calls and could not answer
-		if seccomp.Simulate(heard, seccomp.Data{Nr: int32(nr), Args: [6]uint64{125}}) == seccomp.Notify {
-			why = "the profile kills for execve or exit_group, which the start of a payload needs"
-		}
+	if starts {
+		why = "the profile kills for execve or exit_group, which the start of a payload needs"
 	}
 	if l, ok := r.Spec.Limits.Rlimits["nofile"]; ok && l.Soft >= 0 && l.Soft < MinFiles {
 		why = fmt.Sprintf("the limit of %d open files leaves no room for a listener", l.Soft)
 	}
 	if why != "" {
-		r.Notes = append(r.Notes, "a violation of the filter will not be named: "+why)
+		r.Counted = false
+		r.Notes = append(r.Notes, "a violation of the filter will not be named, and refused calls are not counted: "+why)
 		return
 	}
 	r.Heard = heard
 	r.listener = r.Jail.Reserve()
+}
+
+// startNotifies reports whether a filter notifies its listener of calls for which init waits and so could not answer.
+func startNotifies(heard []byte) bool {
+	return slices.ContainsFunc([]int32{unix.SYS_EXECVE, unix.SYS_EXIT_GROUP}, func(nr int32) bool {
+		return seccomp.Simulate(heard, seccomp.Data{Nr: nr, Args: [6]uint64{125}}) == seccomp.Notify
+	})
 }
 
 // forkArgs returns the arguments of program.Fork. own is the number of operations that init performs after the fork.
@@ -146,6 +165,14 @@ func (r *resolver) forkArgs(own int) []program.Arg {
 	args := []program.Arg{launcher.SlotReport.Arg(), listener, program.Int(len(r.Disks))}
 	if own > 0 {
 		args = append(args, program.Named(own, fmt.Sprintf("%d /* operations that follow: init's, at the same time */", own)))
+	} else if r.Counted {
+		args = append(args, program.Int(0))
+	}
+	if r.Counted {
+		args = append(args, program.Named(int(seccomp.NativeAudit()), "EPERM /* what init answers */"))
+	}
+	if r.Counted && r.Spec.Seccomp == "debug" {
+		args = append(args, program.Named(1, "1 /* process may trace exits */"))
 	}
 	return args
 }

@@ -178,7 +178,7 @@ func components() []any {
 		engine.SnapshotInfo{}, SnapshotList{},
 		engine.File{}, engine.Size(0), engine.Seconds(0), engine.Mount{}, engine.ShareInfo{}, ShareList{},
 		engine.ChangeSet{}, engine.ApplyRequest{}, engine.Applied{}, ChangeList{},
-		engine.ImageInfo{}, ImageList{}, engine.Violation{}, engine.Truncated{}, engine.Language{},
+		engine.ImageInfo{}, ImageList{}, engine.Violation{}, nsjail.Denial{}, engine.Truncated{}, engine.Language{},
 		engine.FileInfo{}, engine.TreeStats{},
 		nsjail.Refusal{}, nsjail.Usage{}, SandboxList{}, RunList{}, live.Run{}, monitor.Stats{},
 		FileList{}, PathAllowed{}, LanguageList{}, StdinTaken{}, Version{}, Health{}}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,6 +187,7 @@ func told(a *engine.Response) []string {
 			b.WriteString("Name what it may reach in the argument network, such as \"example.org:443\".\n")
 		}
 	}
+	b.WriteString(denied(a.Denials))
 	b.WriteString(changesText(a.Changes))
 	for _, s := range a.Hints {
 		fmt.Fprintf(&b, "A guess: %s\n", s)
@@ -214,6 +216,24 @@ func told(a *engine.Response) []string {
 	}
 	texts[0] = b.String()
 	return texts
+}
+
+// maxDenied is how many refused system calls a model is told of.
+const maxDenied = 5
+
+// denied returns a line for each of the system calls that the jail refused most often. What would allow them is for the
+// operator: a model cannot ask for it.
+func denied(list []nsjail.Denial) string {
+	var b strings.Builder
+	list = slices.DeleteFunc(slices.Clone(list), func(d nsjail.Denial) bool { return d.Layer != "syscall" })
+	for i, d := range list {
+		if i == maxDenied {
+			fmt.Fprintf(&b, "Refused: %d other system calls.\n", len(list)-i)
+			break
+		}
+		fmt.Fprintf(&b, "Refused: %s (%d): %s.\n", d.Name, d.Count, d.Why)
+	}
+	return b.String()
 }
 
 func ending(a *engine.Response) string {

@@ -148,6 +148,11 @@ func (m *Metrics) ended(r *nsjail.Result) {
 	if r.Violation != nil {
 		m.violations.WithLabelValues("syscall").Add(float64(max(r.Violation.Count, 1)))
 	}
+	for _, d := range r.Denials {
+		if d.Layer == "syscall" {
+			m.violations.WithLabelValues("syscall").Add(float64(max(d.Count, 0)))
+		}
+	}
 	m.memory.Observe(float64(max(int64(r.Usage.MemoryPeak), r.Usage.MaxRSS, 0)))
 	for i, us := range []int64{r.Phases.Look, r.Phases.Resolve, r.Phases.Prepare, r.Phases.Spawn, r.Phases.Exec,
 		r.Phases.End} {

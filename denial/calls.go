@@ -1,0 +1,83 @@
+package denial
+
+import (
+	"slices"
+	"strings"
+)
+
+// Fixes of the table. no means that no preset allows the call, which harms the host or fails without a filter, too.
+const (
+	no         = ""
+	debug      = "--seccomp debug"
+	ownProfile = "a profile that allows it: --seccomp FILE"
+)
+
+// row says why the default preset refuses some system calls, and what would allow them.
+type row struct {
+	calls string // names, separated by spaces
+	args  bool   // only for some arguments
+	why   string
+	fix   string
+}
+
+// rows has every system call that the preset default refuses with EPERM. A test compares it with the preset.
+var rows = []row{
+	{"mount umount2 mount_setattr move_mount fsopen fsconfig fsmount fspick open_tree pivot_root chroot", false,
+		"a jail may not mount or change its root: brig does that before the payload starts",
+		"--bind, --tmpfs and --rootfs make the mounts that it needs"},
+	{"unshare setns", false,
+		"a jail may not make or enter namespaces: they open most of the kernel's privileged code to the payload",
+		"a sandbox of the program's own may often be turned off, as by --no-sandbox"},
+	{"clone", true, "a jail may not make namespaces (CLONE_NEW*): they open most of the kernel's privileged code to it",
+		"a sandbox of the program's own may often be turned off, as by --no-sandbox"},
+	{"socket", true, "only local, IPv4, IPv6 and routing sockets are allowed: others reach the host or rare kernel code",
+		no},
+	{"socketpair", true, "only pairs of local sockets (AF_UNIX) are allowed", no},
+	{"setsockopt", true, "a filter on a socket takes of a limit on machine code that the whole machine shares", no},
+	{"ptrace", true, "PTRACE_O_TRACEEXIT lets processes that trace each other survive their own end", debug},
+	{"kcmp pidfd_getfd process_madvise", false, "only debuggers need to look into other processes in this way", debug},
+	{"ioctl", true, "it types into a terminal, makes it unusable, or has it send signals to processes of the host", no},
+	{"fcntl", true, "F_SETSIG, O_ASYNC and F_SETLEASE act on processes of the host that have the same file open", no},
+	{"open openat creat mknod mknodat chmod fchmod fchmodat fchmodat2", true,
+		"it sets S_ISUID or S_ISGID, and in a writable bind such a program would keep its owner's rights on the host", no},
+	{"personality", true,
+		"rare personalities turn protections of the kernel off, or reach rare kernel code", ownProfile},
+	{"setpriority ioprio_set sched_setaffinity sched_setattr sched_setparam sched_setscheduler prlimit64", true,
+		"process 1 is the jail's init, which must not be slowed down or ended", no},
+	{"mbind set_mempolicy set_mempolicy_home_node get_mempolicy migrate_pages move_pages", false,
+		"the placement of memory on the machine's nodes is the host's", ownProfile},
+	{"add_key request_key keyctl", false,
+		"keys of the kernel belong to a user of the host, and no namespace separates them", no},
+	{"io_uring_setup io_uring_enter io_uring_register", false,
+		"io_uring opens files and sockets past every filter, and has had many holes", ownProfile},
+	{"bpf perf_event_open userfaultfd modify_ldt uselib _sysctl lookup_dcookie", false,
+		"it is kernel code with a history of holes that ordinary programs do not need", ownProfile},
+	{"name_to_handle_at open_by_handle_at fanotify_init fanotify_mark", false,
+		"file handles lead around the root of the jail", no},
+	{"init_module finit_module delete_module create_module query_module get_kernel_syms kexec_load " +
+		"kexec_file_load reboot", false, "it changes the kernel of the host", no},
+	{"clock_settime settimeofday swapon swapoff sethostname setdomainname acct quotactl quotactl_fd syslog vhangup " +
+		"ioperm iopl nfsservctl sysfs ustat security lsm_get_self_attr lsm_set_self_attr lsm_list_modules", false,
+		"it reads or changes the machine as a whole, or asks for a privilege that a jail never has", no},
+	{"afs_syscall getpmsg putpmsg tuxcall vserver", false, "no kernel of today has it", no},
+}
+
+// Call returns why a profile refuses a system call with EPERM, as one sentence without its full stop, and what would
+// allow it ("" if nothing of brig's would). profile is Spec.Seccomp: the name of a preset, "" for the default one, or
+// the path of a file.
+func Call(name, profile string) (why, fix string) {
+	if strings.Contains(profile, "/") {
+		return "the profile of --seccomp does not allow it", "add it to the profile"
+	}
+	i := slices.IndexFunc(rows, func(r row) bool { return slices.Contains(strings.Fields(r.calls), name) })
+	narrow := slices.Contains([]string{"strict", "compute", "build"}, profile)
+	switch {
+	case narrow && name == "io_setup": // the default preset answers ENOSYS
+		return "its requests take of a limit that the whole machine shares (fs.aio-max-nr)", no
+	case narrow && (i < 0 || rows[i].args):
+		return "the preset " + profile + " does without it", "--seccomp default"
+	case i < 0:
+		return "it is not on the list of allowed system calls", ownProfile
+	}
+	return rows[i].why, rows[i].fix
+}
