@@ -133,8 +133,11 @@ func (w *Writer) build(n *New, work *os.File) error {
 	kept := n.Image
 	kept.Names = nil // those are links
 	text, err := json.MarshalIndent(&kept, "", "\t")
-	for file, text := range map[string][]byte{"image.json": text, "manifest.json": n.Manifest,
-		"config.json": n.Configuration} {
+	files := map[string][]byte{"image.json": text, "manifest.json": n.Manifest, "config.json": n.Configuration}
+	if start, ok := n.Config.pack(); ok {
+		files[startFile] = []byte(start)
+	}
+	for file, text := range files {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(work.Name(), file), text, 0o644)
 		}

@@ -510,7 +510,7 @@ func TestDiskFull(t *testing.T) {
 		if _, err := s.Prune(); err != nil {
 			t.Error(err)
 		}
-		if l := left(t, s); len(l) != 7 { // a name, three texts, the file, its other name, the blob
+		if l := left(t, s); len(l) != 8 { // a name, four texts, the file, its other name, the blob
 			t.Errorf("%q", l)
 		}
 	}

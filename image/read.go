@@ -57,38 +57,49 @@ type Config struct {
 // Lookup returns the image with a name, a digest, or at least 4 digits that begin the digest of only one. The error is
 // ErrNotFound if there is none.
 func (s *Store) Lookup(text string) (*Image, error) {
+	hex, names, err := s.find(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.load(hex, names...)
+}
+
+// find returns the digest of the image that Lookup returns, and the name by which it was found, if any.
+func (s *Store) find(text string) (hex string, names []string, err error) {
 	n, err := ParseName(text)
 	if err == nil {
 		link, rerr := os.Readlink(s.path("names", n.file()))
-		if rerr == nil {
-			return s.load(filepath.Base(link), n.String())
-		}
-		if !errors.Is(rerr, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the image store: %w", rerr)
+		switch {
+		case rerr == nil && isHex(filepath.Base(link), hexBytes, hexBytes):
+			return filepath.Base(link), []string{n.String()}, nil
+		case rerr == nil:
+			return "", nil, fmt.Errorf("the image store: a name links to %s, which is no digest", words.Quote(link))
+		case !errors.Is(rerr, fs.ErrNotExist):
+			return "", nil, fmt.Errorf("the image store: %w", rerr)
 		}
 	}
-	hex := strings.TrimPrefix(text, sha256Prefix)
+	hex = strings.TrimPrefix(text, sha256Prefix)
 	if n.Digest != "" {
 		hex = strings.TrimPrefix(n.Digest, sha256Prefix)
 	}
 	if !isHex(hex, 4, hexBytes) {
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
-		return nil, fmt.Errorf("%w: %s", ErrNotFound, n.Familiar())
+		return "", nil, fmt.Errorf("%w: %s", ErrNotFound, n.Familiar())
 	}
 	all, err := s.images()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	all = slices.DeleteFunc(all, func(h string) bool { return !strings.HasPrefix(h, hex) })
 	switch len(all) {
 	case 0:
-		return nil, fmt.Errorf("%w: %s", ErrNotFound, words.Quote(text))
+		return "", nil, fmt.Errorf("%w: %s", ErrNotFound, words.Quote(text))
 	case 1:
-		return s.load(all[0])
+		return all[0], nil, nil
 	}
-	return nil, fmt.Errorf("%d images have a digest that begins with %s; write more of it", len(all), hex)
+	return "", nil, fmt.Errorf("%d images have a digest that begins with %s; write more of it", len(all), hex)
 }
 
 // List returns all images with their names, in the order of their digests.
@@ -148,23 +159,24 @@ func same(f *os.File, path string) bool {
 
 // load reads an image that is whole.
 func (s *Store) load(hex string, names ...string) (*Image, error) {
-	if !isHex(hex, hexBytes, hexBytes) {
-		return nil, fmt.Errorf("the image store: a name links to %s, which is no digest", words.Quote(hex))
-	}
 	path := s.path("images", hex, "image.json")
 	text, err := sys.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, sha256Prefix+hex)
 	}
-	m := &Image{}
+	m := s.image(hex, names)
 	if err == nil {
 		err = json.Unmarshal(text, m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the image store: %s: %w", words.Quote(path), err)
 	}
-	m.Digest, m.Names, m.Tree = sha256Prefix+hex, names, s.path("images", hex, "tree")
+	m.Digest, m.Names = sha256Prefix+hex, names // whatever the file says
 	return m, nil
+}
+
+func (s *Store) image(hex string, names []string) *Image {
+	return &Image{Digest: sha256Prefix + hex, Names: names, Tree: s.path("images", hex, "tree")}
 }
 
 // images lists the images that are whole, sorted.

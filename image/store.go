@@ -5,6 +5,7 @@
 //	names/NAME           a symbolic link to images/HEX; each "/" of the full name is a "%"
 //	images/HEX/          an image; HEX is the SHA-256 of its manifest
 //	  image.json         what brig needs of it: type Image
+//	  start              what a start needs: the same Config, see Store.Start
 //	  manifest.json      the OCI manifest and configuration, byte by byte
 //	  config.json
 //	  tree/              the root: all layers, one on top of the other

@@ -78,7 +78,7 @@ func (inv *invocation) lookup(std cli.Stdio) (*image.Image, error) {
 		}
 		may = false
 	}
-	m, err := store.Lookup(inv.image)
+	m, err := store.Start(inv.image)
 	if !errors.Is(err, image.ErrNotFound) {
 		return m, err
 	}
@@ -88,7 +88,7 @@ func (inv *invocation) lookup(std cli.Stdio) (*image.Image, error) {
 	if err := inv.fetch(store, std); err != nil {
 		return nil, err
 	}
-	return store.Lookup(inv.image)
+	return store.Start(inv.image)
 }
 
 // fetch executes `brigd image pull`, which has the libraries for it, and whose messages are the caller's to read.

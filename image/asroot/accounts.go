@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"strconv"
@@ -138,14 +137,13 @@ func (a *accounts) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "openat2", Path: "/" + name, Err: err}
 	}
-	f := os.NewFile(uintptr(fd), name)
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, errors.Join(err, fmt.Errorf("its /%s is not a regular file; use another image", name))
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxAccounts+1))
-	if err == nil && len(text) > maxAccounts {
-		err = fmt.Errorf("its /%s has more than %d bytes; use another image", name, maxAccounts)
+	if st.Size > maxAccounts {
+		return nil, fmt.Errorf("its /%s has more than %d bytes; use another image", name, maxAccounts)
 	}
-	return text, err
+	return sys.ReadAll(fd)
 }
