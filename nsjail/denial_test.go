@@ -3,6 +3,7 @@ package nsjail
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -188,15 +189,54 @@ func ownTime(t *testing.T) time.Duration {
 // TestStormDoesNotHold: a jail in a storm ends at its limit on time, and has its counts.
 func TestStormDoesNotHold(t *testing.T) {
 	c := python(t, refused+`
-for _ in range(8):
-    if os.fork() == 0:
-        while True: libc.unshare(0x10000000)
 chroot()
-time.sleep(60)`)
+while True:
+    try:
+        if os.fork() == 0:
+            while True: libc.unshare(0x10000000)
+    except OSError: time.sleep(0.01)`)
+	c.Spec.Limits.Processes = 40
 	c.Spec.Limits.Wall = spec.Duration(time.Second)
 	_, r := mustRun(t, c)
 	if r.Status != StatusTimeout || !strings.HasSuffix(denials(r), ", chroot 1") {
 		t.Errorf("%s: %s", r.Status, denials(r))
+	}
+}
+
+// TestStormCanBeFrozen: processes that wait for init's answer do not keep their control group from being frozen.
+func TestStormCanBeFrozen(t *testing.T) {
+	c := tight(t, `exec python3 -c '`+refused+`
+for _ in range(4):
+    if os.fork() == 0:
+        while True: libc.unshare(0x10000000)
+print("go", flush=True)
+wait(4)'`)
+	out, theirs, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	c.Stdout = theirs
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	if _, err := out.Read(make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if err := c.Freeze(true); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Freeze(false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Signal(unix.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -257,6 +257,19 @@ func TestViolations(t *testing.T) {
 	}
 }
 
+// TestDenials: the answer has what the report has, and a command that cannot be executed.
+func TestDenials(t *testing.T) {
+	list := []nsjail.Denial{{Layer: "syscall", Name: "mount", Count: 2, Why: "w"}}
+	if a := answer(&nsjail.Job{}, &Request{}, &nsjail.Result{Denials: list}, nil); !slices.Equal(a.Denials, list) {
+		t.Errorf("%+v", a.Denials)
+	}
+	err := &nsjail.ExecError{Cause: &nsjail.Error{Fault: nsjail.FaultCaller, Op: "exec", Detail: `"x"`, Errno: unix.ENOENT, Remedy: "r"}}
+	want := []nsjail.Denial{{Layer: "exec", Name: `"x"`, Count: 1, Why: "no such file or directory", Fix: "r"}}
+	if a := answer(&nsjail.Job{}, &Request{}, nil, err); !slices.Equal(a.Denials, want) {
+		t.Errorf("%+v", a.Denials)
+	}
+}
+
 // The agent is the token's or the caller's, and no token acts for a local caller.
 func TestAgentOf(t *testing.T) {
 	g := &Grant{}

@@ -183,13 +183,16 @@ func TestFailingProgram(t *testing.T) {
 			return &engine.Response{ID: "run_1", Status: status, ExitCode: 3, TimedOut: status == "timeout",
 				Stdout: "ok: exit code 0 after 0 s.\n", Usage: &nsjail.Usage{},
 				Truncated: &engine.Truncated{Stdout: 77}, Narrowed: []string{"timeout is 5s"},
-				Violations: []engine.Violation{{Type: "network", Detail: "not_allowed", Count: 2}}}
+				Violations: []engine.Violation{{Type: "network", Detail: "not_allowed", Count: 2}},
+				Denials: []nsjail.Denial{{Layer: "syscall", Name: "mount", Count: 3, Why: "a jail may not", Fix: "--a-flag"},
+					{Layer: "network", Name: "example.org:443", Count: 2, Why: "no rule"}}}
 		}
 		a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}})
 		if !a.isError || !strings.Contains(a.blocks[0], want) || strings.Contains(a.blocks[0], "exit code 0") ||
 			len(a.blocks) != 2 || a.blocks[1] != "stdout:\nok: exit code 0 after 0 s.\n" ||
 			!strings.Contains(a.blocks[0], "lacks 77 bytes") || !strings.Contains(a.blocks[0], "Timeout is 5s.") ||
-			!strings.Contains(a.blocks[0], "argument network") {
+			!strings.Contains(a.blocks[0], "argument network") || !strings.Contains(a.blocks[0], "\nRefused: mount (3): a jail may not.\n") ||
+			strings.Contains(a.blocks[0], "--a-flag") {
 			t.Errorf("%s: %q", status, a.blocks)
 		}
 	}

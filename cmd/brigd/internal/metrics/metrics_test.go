@@ -76,6 +76,7 @@ func TestRun(t *testing.T) {
 	active := 0.0
 	result := &nsjail.Result{Status: nsjail.StatusViolation, LimitsHit: []string{"wall", "cpus", "brand new"},
 		Violation: &nsjail.Violation{Count: 3},
+		Denials:   []nsjail.Denial{{Layer: "syscall", Count: 40}, {Layer: "syscall", Count: 2}, {Layer: "network", Count: 9}},
 		Usage: nsjail.Usage{User: 2e9, System: 5e8, Throttled: 1e9, ThrottledPeriods: 4, OOMKills: 2, MemoryPeak: 300 << 20,
 			MaxRSS: 1 << 20,
 			IORead: 10, IOWritten: 20},
@@ -92,7 +93,7 @@ func TestRun(t *testing.T) {
 	p := page(t, m)
 	has(t, p, `sandbox_executions_total{status="violation"} 1`, `sandbox_executions_total{status="ok"} 0`,
 		`sandbox_executions_total{status="refused"} 0`,
-		`sandbox_violations_total{type="syscall"} 3`, `sandbox_violations_total{type="network"} 9`,
+		`sandbox_violations_total{type="syscall"} 45`, `sandbox_violations_total{type="network"} 9`,
 		`sandbox_limits_hit_total{limit="wall"} 1`,
 		`sandbox_limits_hit_total{limit="other"} 1`, `sandbox_cpu_user_seconds_total 2`,
 		`sandbox_cpu_system_seconds_total 0.5`,
