@@ -18,6 +18,9 @@ func (b *builder) flags() []cli.Flag {
 		b.groupFlags(), b.reportFlags()} {
 		table = append(table, group...)
 	}
+	if b.inv.command == "learn" {
+		table = append(table, b.learnFlags()...)
+	}
 	return table
 }
 

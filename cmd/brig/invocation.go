@@ -34,6 +34,7 @@ type invocation struct {
 	systemdScope bool     // --systemd-scope: make the group in a scope of systemd
 	applyIfOK    bool     // --apply-if-ok: apply the changes of --cow
 	escaped      bool     // the user has typed ~. to end the jail
+	learn        learning // the flags of learn
 
 	// origin maps a path in the Spec ("mounts[2]") to the caller's input for it ("--bind"), so that a problem of the
 	// Spec is reported in the caller's words.

@@ -16,6 +16,7 @@ func program() *cli.Program {
 		Commands: []cli.Command{
 			payload("run", "run a command in a jail and exit as it did", run),
 			payload("explain", "print what run would do, system call by system call, and do nothing", explain),
+			learnCommand(),
 			payload("spec", "print the JSON that the flags mean, for --spec or for the Go library", printSpec),
 			{Name: "doctor", Args: "[--json|--delegate USER]", Run: doctorCmd, Flags: new(doctorOptions).flags,
 				About: doctorAbout,

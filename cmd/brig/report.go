@@ -81,6 +81,19 @@ func (r report) write(result *reported) error {
 	return nil
 }
 
+// replace writes the whole content.
+func (f reportFile) replace(data []byte) error {
+	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+		if err := f.Truncate(0); err != nil {
+			return fmt.Errorf("%w; name a file that can be written", err)
+		}
+	}
+	if _, err := f.Write(data); err != nil {
+		return fmt.Errorf("%w; give it a reader or more room", err)
+	}
+	return f.unmoved()
+}
+
 // unmoved returns an error if the name now leads to another file: a payload that may write to its directory can put a
 // forged report there.
 func (f reportFile) unmoved() error {

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"brig/internal/words"
+	"brig/learn"
+	"brig/nsjail"
+)
+
+// learned is the output of learn --json.
+type learned struct {
+	Works     bool            `json:"works"` // the last run with these flags exited with 0
+	Runs      int             `json:"runs"`
+	ExitCode  int             `json:"exit_code"`
+	Flags     []string        `json:"flags"`
+	Proposals []proposed      `json:"proposals"`
+	Withheld  []withheld      `json:"withheld"`
+	Spec      json.RawMessage `json:"spec"`
+}
+
+type proposed struct {
+	Flag  []string `json:"flag"`
+	Power string   `json:"power"`
+	Calls int      `json:"calls"`
+	Call  string   `json:"call"`
+	Errno string   `json:"errno"`
+	Path  string   `json:"path,omitempty"`
+	Tried bool     `json:"tried"`
+}
+
+type withheld struct {
+	Path  string `json:"path,omitempty"`
+	Call  string `json:"call"`
+	Errno string `json:"errno"`
+	Calls int    `json:"calls"`
+	Why   string `json:"why"`
+}
+
+// learn runs the command until it works or nothing more can be tried, and then without each flag that it may not need.
+func (l *learner) learn() (*learned, error) {
+	var tried []learn.Proposal
+	rep, err := l.run(nil)
+	for ; err == nil && rep.Status != nsjail.StatusOK && l.runs < l.inv.learn.rounds && !l.stopped; rep, err = l.run(words1(tried)) {
+		next := l.choose(true)
+		if slices.EqualFunc(next, tried, same) {
+			break
+		}
+		tried = next
+	}
+	if err != nil {
+		return nil, err
+	}
+	works := rep.Status == nsjail.StatusOK
+	for i := len(tried) - 1; i >= 0 && works && l.runs < l.inv.learn.rounds && !l.stopped; i-- {
+		fewer := slices.Delete(slices.Clone(tried), i, i+1)
+		without, err := l.run(words1(fewer))
+		if err != nil {
+			return nil, err
+		}
+		if without.Status == nsjail.StatusOK {
+			tried = fewer
+		}
+	}
+	return l.found(rep, tried)
+}
+
+func same(a, b learn.Proposal) bool { return slices.Equal(a.Flag, b.Flag) }
+
+// words1 returns the words of flags.
+func words1(list []learn.Proposal) (flags []string) {
+	for _, p := range list {
+		flags = append(flags, p.Flag...)
+	}
+	return flags
+}
+
+// choose returns the proposals that brig accepts, or only those that may be tried.
+func (l *learner) choose(try bool) (list []learn.Proposal) {
+	s := l.spec
+	alone := (s.Net == "" || s.Net == nsjail.NetLoopback || s.Net == nsjail.NetNone) && len(s.Publish) == 0
+	for _, p := range learn.Advise(&l.input).Proposals {
+		if try && !l.inv.learn.tryAll && (!alone || !p.Reads()) {
+			continue
+		}
+		if key := strings.Join(p.Flag, "\x00"); l.accepts(key, append(words1(list), p.Flag...)) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// accepts reports whether brig accepts flags. It remembers why it does not.
+func (l *learner) accepts(key string, flags []string) bool {
+	inv, err := l.with(flags)
+	if err == nil {
+		if lines := inv.problems(); len(lines) > 0 {
+			err = fmt.Errorf("%s", lines[0])
+		}
+	}
+	if err == nil {
+		var h *nsjail.Host
+		if h, err = nsjail.Look(&inv.spec); err == nil {
+			h.Close()
+		} else {
+			err = fmt.Errorf("%s", describe(inv, err))
+		}
+	}
+	if err != nil {
+		l.refused[key] = err.Error()
+	}
+	return err == nil
+}
+
+// with parses the Spec with flags.
+func (l *learner) with(flags []string) (*invocation, error) {
+	read := func(string, int) ([]byte, error) { return l.base, nil }
+	inv, _, err := parse("run", append([]string{"--spec", "base"}, flags...), read)
+	if err == nil && inv.spec.Rootfs.Image != "" {
+		inv.spec.Rootfs.Path = l.inv.spec.Rootfs.Path
+	}
+	return inv, err
+}
+
+// found puts the answer together.
+func (l *learner) found(rep *report1, tried []learn.Proposal) (*learned, error) {
+	advice := learn.Advise(&l.input)
+	out := &learned{Works: rep.Status == nsjail.StatusOK, Runs: l.runs, ExitCode: rep.code, Flags: []string{},
+		Proposals: []proposed{}, Withheld: []withheld{}}
+	list := tried
+	if !out.Works {
+		list = l.choose(false)
+	}
+	for _, p := range list {
+		i := slices.IndexFunc(advice.Proposals, func(o learn.Proposal) bool { return same(p, o) })
+		if i >= 0 {
+			p = advice.Proposals[i] // with the calls of all runs
+		}
+		out.Flags = append(out.Flags, p.Flag...)
+		out.Proposals = append(out.Proposals, proposed{Flag: p.Flag, Power: p.Power.String(), Calls: p.Count, Call: p.Call,
+			Errno: p.Errno, Path: words.Printable(p.Path),
+			Tried: slices.ContainsFunc(tried, func(t learn.Proposal) bool { return same(p, t) })})
+	}
+	for _, w := range advice.Withheld {
+		out.Withheld = append(out.Withheld, withheld{Path: words.Printable(w.Path), Call: w.Call, Errno: w.Errno,
+			Calls: w.Count, Why: w.Why})
+	}
+	for _, p := range advice.Proposals {
+		if why := l.refused[strings.Join(p.Flag, "\x00")]; why != "" {
+			out.Withheld = append(out.Withheld, withheld{Path: words.Printable(p.Path), Call: p.Call, Errno: p.Errno,
+				Calls: p.Count, Why: why})
+		}
+	}
+	inv, err := l.with(out.Flags)
+	if err != nil {
+		return nil, err
+	}
+	if inv.spec.Rootfs.Image != "" {
+		inv.spec.Rootfs.Path = ""
+	}
+	out.Spec = inv.spec.JSON()
+	return out, nil
+}
+
+// tell prints the answer, writes the Spec, and returns the exit code.
+func (l *learner) tell(found *learned, out *os.File) int {
+	if out != nil {
+		err := (reportFile{out, true}).replace(found.Spec)
+		if err != nil {
+			return l.std.Fail("--out: " + err.Error())
+		}
+	}
+	if code := emit(l.std, l.inv.json, found, l.text(found)); code != 0 {
+		return code
+	}
+	return found.ExitCode
+}
+
+// text returns the answer for a reader.
+func (l *learner) text(f *learned) string {
+	var b strings.Builder
+	times := plural(f.Runs, "run")
+	switch {
+	case f.Works && len(f.Flags) == 0:
+		fmt.Fprintf(&b, "The command works as it is (%s).\n", times)
+		return b.String()
+	case f.Works:
+		fmt.Fprintf(&b, "The command works (%s) with\n\n    %s\n", times, l.line(f))
+	case len(f.Flags) > 0:
+		fmt.Fprintf(&b, "The command does not work yet (%s, the last ended with %d). Look at these flags, and try\n\n    %s\n",
+			times, f.ExitCode, l.line(f))
+	default:
+		fmt.Fprintf(&b, "The command ends with %d (%s), and no flag is known that would help.\n", f.ExitCode, times)
+	}
+	if len(f.Proposals) > 0 {
+		fmt.Fprintf(&b, "\n%-8s %6s  %s\n", "gives", "calls", "flag, and what failed without it")
+		for _, p := range f.Proposals {
+			note := ""
+			if !p.Tried {
+				note = " (not tried)"
+			}
+			fmt.Fprintf(&b, "%-8s %6d  %s%s\n%17s%s %s: %s\n", p.Power, p.Calls, shellWords(p.Flag), note, "", p.Call,
+				shellWords([]string{p.Path}), p.Errno)
+		}
+	}
+	if f.Works {
+		return b.String()
+	}
+	for i, w := range f.Withheld {
+		if i == 0 {
+			b.WriteString("\nNot proposed:\n")
+		}
+		if i == 20 {
+			fmt.Fprintf(&b, "  and %d more (--json lists them)\n", len(f.Withheld)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %s %s: %s (%s)\n", w.Call, shellWords([]string{w.Path}), w.Errno, w.Why)
+	}
+	return b.String()
+}
+
+// line returns the command line that the answer stands for.
+func (l *learner) line(f *learned) string {
+	list := []string{"brig", "run"}
+	given := l.inv.args[:len(l.inv.args)-len(l.inv.spec.Args)]
+	for i := 0; i < len(given); i++ {
+		name, _, attached := strings.Cut(given[i], "=")
+		switch name {
+		case "--out", "--rounds":
+			if !attached {
+				i++
+			}
+		case "--include-private", "--try-all", "--json", "--":
+		default:
+			list = append(list, given[i])
+		}
+	}
+	list = append(append(list, f.Flags...), "--")
+	return shellWords(append(list, l.inv.spec.Args...))
+}
+
+// shellWords returns words as a shell takes them, in printable characters.
+func shellWords(list []string) string {
+	var b strings.Builder
+	for i, w := range list {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		plain := w != "" && !strings.ContainsFunc(w, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./:=,@+%", r)
+		})
+		switch {
+		case plain || w == "" && len(list) == 1:
+			b.WriteString(w)
+		case words.Printable(w) == w:
+			b.WriteString(words.Shell(w))
+		default:
+			b.WriteString(words.QuoteASCII(w))
+		}
+	}
+	return b.String()
+}

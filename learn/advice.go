@@ -1,0 +1,175 @@
+package learn
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// Power is what a flag gives the payload, the least first.
+type Power int
+
+// The powers.
+const (
+	Room    Power = iota // memory, or more of what a limit counts
+	Public               // configuration and programs that every user of the host may read
+	Own                  // files that the caller may read
+	Copy                 // the caller's directory, to change a copy of it
+	Network              // a host to talk to
+	Filter               // system calls
+	Secret               // what is private
+)
+
+func (p Power) String() string {
+	return [...]string{"room", "public", "own", "copy", "network", "filter", "private"}[p]
+}
+
+// Proposal is a flag of brig run, with its values as one or two words more.
+type Proposal struct {
+	Flag  []string
+	Power Power
+	Count int    // of the failed calls that it is for
+	Call  string // the first of them
+	Path  string // its path, address or name
+	Errno string
+	// Untried is set if `brig learn` must not try it by itself.
+	Untried bool
+}
+
+// Reads reports whether a jail without network may have it for a trial: what it shows can go nowhere.
+func (p *Proposal) Reads() bool { return p.Power < Network && !p.Untried }
+
+// Withheld is what failed and has no proposal, with the reason.
+type Withheld struct {
+	Path  string
+	Call  string
+	Errno string
+	Count int
+	Why   string
+}
+
+// Advice is the answer to an Input.
+type Advice struct {
+	Proposals []Proposal // the least power first
+	Withheld  []Withheld
+}
+
+// Refusal is what the report of a run says that the jail refused, and the flag that would allow it.
+type Refusal struct {
+	Layer, Name, Fix string
+	Count            int
+}
+
+// Input is what is known of all runs so far.
+type Input struct {
+	Spec   *nsjail.Spec // without any proposal
+	Events []Event
+	// LimitsHit and Refused are of the last report.
+	LimitsHit []string
+	Refused   []Refusal
+	Dir       string   // the caller's directory
+	Homes     []string // see Private
+	Private   bool     // propose what is private, too
+	World     World
+}
+
+// World answers questions about directories of the host.
+type World interface {
+	// Has reports whether there is such a file.
+	Has(host string) bool
+	// Secrets reports whether a directory has a private name in it, at any depth, or is too large to look for one.
+	Secrets(host string) bool
+}
+
+// advisor collects the answer.
+type advisor struct {
+	*Input
+	out   Advice
+	reads []want // what is to be shown
+	cows  map[string]bool
+}
+
+// want is a file of the host to show in the jail.
+type want struct {
+	node Node
+	unit string // the file or directory of the host that is shown
+	at   string // where
+	by   *Event
+}
+
+// Advise returns which flags would let the payload do what it has failed to do.
+func Advise(in *Input) *Advice {
+	a := &advisor{Input: in, cows: map[string]bool{}}
+	for i := range in.Events {
+		a.event(&in.Events[i])
+	}
+	a.show()
+	a.refused()
+	a.limits()
+	slices.SortStableFunc(a.out.Proposals, func(x, y Proposal) int {
+		return cmp.Or(cmp.Compare(x.Power, y.Power), slices.Compare(x.Flag, y.Flag))
+	})
+	slices.SortStableFunc(a.out.Withheld, func(x, y Withheld) int {
+		return cmp.Or(strings.Compare(x.Why, y.Why), strings.Compare(x.Path, y.Path))
+	})
+	return &a.out
+}
+
+func (a *advisor) event(e *Event) {
+	switch e.Kind {
+	case Connect:
+		a.connect(e)
+	case Lookup:
+		a.propose(e, Network, e.Name, "--allow", e.Name)
+	case Count:
+		a.count(e)
+	case Full:
+		a.full(e)
+	case Search:
+		held := len(a.out.Withheld)
+		if a.nodes(e); held == len(a.out.Withheld) {
+			a.propose(e, Room, e.Path, "--env", "PATH="+e.Path+":"+a.path())
+		}
+	case Write:
+		a.write(e)
+	default:
+		a.nodes(e)
+	}
+}
+
+// propose adds a proposal, or counts a further event for it.
+func (a *advisor) propose(e *Event, power Power, path string, flag ...string) *Proposal {
+	for i := range a.out.Proposals {
+		if p := &a.out.Proposals[i]; slices.Equal(p.Flag, flag) {
+			p.Count += e.Count
+			p.Power = max(p.Power, power)
+			return p
+		}
+	}
+	a.out.Proposals = append(a.out.Proposals, Proposal{Flag: flag, Power: power, Count: e.Count, Call: e.Call, Path: path,
+		Errno: e.Errno})
+	return &a.out.Proposals[len(a.out.Proposals)-1]
+}
+
+// withhold records that there is no proposal.
+func (a *advisor) withhold(e *Event, path, why string) {
+	for i := range a.out.Withheld {
+		if w := &a.out.Withheld[i]; w.Path == path && w.Why == why {
+			w.Count += e.Count
+			return
+		}
+	}
+	a.out.Withheld = append(a.out.Withheld, Withheld{Path: path, Call: e.Call, Errno: e.Errno, Count: e.Count, Why: why})
+}
+
+// path returns the payload's PATH.
+func (a *advisor) path() string {
+	for _, e := range slices.Backward(a.Spec.Env) {
+		if v, ok := strings.CutPrefix(e, "PATH="); ok {
+			return v
+		}
+	}
+	return nsjail.DefaultPath
+}

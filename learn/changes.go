@@ -1,0 +1,160 @@
+package learn
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// write proposes room for what the payload wanted to write: a copy of the caller's directory, or an empty directory.
+func (a *advisor) write(e *Event) {
+	if a.copied(e.Path) {
+		a.nodes(e)
+		return
+	}
+	dir := e.Dir
+	switch {
+	case system(e.Path) || e.Errno != "EROFS" && e.Errno != "ENOENT":
+		return // it is read-only by design, or the host would refuse it as well
+	case !dir.InJail && dir.OnHost && !system(dir.Path):
+		a.propose(e, Room, e.Path, "--tmpfs", dir.Path)
+	case e.Errno == "EROFS" && dir.Empty && dir.Path != "/":
+		a.propose(e, Room, e.Path, "--tmpfs", dir.Path)
+	case e.Errno == "EROFS" && dir.InJail && strings.HasPrefix(e.Call, "mkdir"):
+		a.propose(e, Room, e.Path, "--tmpfs", e.Path)
+	}
+}
+
+// copied makes the mount of a path a copy that the payload may change, if it shows a directory that the caller has named:
+// by a flag, or by being there.
+func (a *advisor) copied(p string) bool {
+	for _, m := range a.Spec.Mounts {
+		if m.Type == nsjail.MountBind && !m.Writable && under(p, m.Target) && p != m.Target {
+			a.cows[m.Source+":"+m.Target] = true
+			return true
+		}
+	}
+	if broad(a.Dir) || Private(a.Dir, a.Dir, a.Homes) != "" || a.World.Secrets(a.Dir) {
+		return false
+	}
+	switch {
+	case under(p, nsjail.DefaultWorkdir) && !a.hides(nsjail.DefaultWorkdir) && a.Dir != nsjail.DefaultWorkdir:
+		a.cows[a.Dir] = true
+	case under(p, a.Dir) && !a.hides(a.Dir):
+		a.cows[a.Dir+":"+a.Dir] = true
+	default:
+		return false
+	}
+	return true
+}
+
+// system reports whether a path is of the host's programs and configuration, or of the kernel.
+func system(p string) bool {
+	for _, dir := range []string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc", "/sys", "/dev"} {
+		if under(p, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// more is what a limit is raised to: a multiple.
+const more = 4
+
+// full proposes more room where a file system was full.
+func (a *advisor) full(e *Event) {
+	target, size := "", nsjail.Bytes(nsjail.DefaultTmpfsSize)
+	for _, own := range []string{"/tmp", nsjail.DefaultWorkdir, "/output", nsjail.DefaultHome, "/dev/shm"} {
+		if under(e.Path, own) {
+			target = own
+		}
+	}
+	flag := "--tmpfs"
+	for _, m := range a.Spec.Mounts {
+		switch {
+		case !under(e.Path, m.Target):
+		case m.Type == nsjail.MountTmpfs:
+			target = m.Target
+			size = max(size, m.Size)
+		case m.Type == nsjail.MountCOW:
+			flag, target = "--cow", m.Source+":"+m.Target
+			size = max(nsjail.Bytes(nsjail.DefaultCOWSize), m.Size)
+		default:
+			return // it is the host's file system
+		}
+	}
+	if target != "" {
+		a.propose(e, Room, e.Path, flag, target+":size="+nsjail.Bytes(more*size).String())
+	}
+}
+
+// count proposes a higher limit on processes or descriptors.
+func (a *advisor) count(e *Event) {
+	if e.Errno == "EMFILE" {
+		a.propose(e, Room, e.Path, "--ulimit", "nofile=65536")
+		return
+	}
+	n := int64(nsjail.DefaultProcesses)
+	if p := int64(a.Spec.Limits.Processes); p > 0 {
+		n = p
+	}
+	a.propose(e, Room, e.Path, "--pids-limit", strconv.FormatInt(more*n, 10))
+}
+
+// connect proposes to allow an address. The jail's own loopback interface is not the host's.
+func (a *advisor) connect(e *Event) {
+	addr := e.Addr.Addr().Unmap()
+	if addr.IsLoopback() || addr.IsUnspecified() || e.Addr.Port() == 53 {
+		if e.Addr.Port() != 53 {
+			a.withhold(e, e.Addr.String(), "nothing listens there in the jail: its loopback is not the host's")
+		}
+		return
+	}
+	to := netip.AddrPortFrom(addr, e.Addr.Port()).String()
+	a.propose(e, Network, to, "--allow", to)
+}
+
+// refused proposes what the report names as the remedy of a refusal.
+func (a *advisor) refused() {
+	for _, r := range a.Refused {
+		e := &Event{Call: r.Layer, Errno: "EPERM", Count: r.Count}
+		flag, value, ok := strings.Cut(r.Fix, " ")
+		switch {
+		case ok && flag == "--allow" && !strings.Contains(value, " "):
+			e.Call, e.Errno = "connect", "ECONNREFUSED"
+			a.propose(e, Network, r.Name, flag, value)
+		case ok && flag == "--seccomp" && !strings.Contains(value, " "):
+			e.Call = r.Name
+			a.propose(e, Filter, "", flag, value)
+		case r.Layer == "syscall":
+			e.Call = r.Name
+			a.withhold(e, "", "the system-call filter refuses it, and no flag but --seccomp FILE allows it")
+		}
+	}
+}
+
+// limits proposes more of what has run out.
+func (a *advisor) limits() {
+	l := &a.Spec.Limits
+	for _, name := range a.LimitsHit {
+		e := &Event{Call: "limit", Errno: name, Count: 1}
+		var p *Proposal
+		switch name {
+		case "wall":
+			wall := l.Wall
+			if wall == 0 {
+				wall = nsjail.Duration(nsjail.DefaultWall)
+			}
+			p = a.propose(e, Room, "", "--timeout", (more * wall).String())
+		case "memory":
+			p = a.propose(e, Room, "", "--memory", (more * l.Memory).String())
+		case "cpu_time":
+			p = a.propose(e, Room, "", "--cpu-time", (more * l.CPUTime).String())
+		default:
+			continue
+		}
+		p.Untried = true // it would take longer or more of the machine than the caller has allowed
+	}
+}

@@ -1,0 +1,164 @@
+package learn
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// nodes wants each file that the jail lacks, unless it is private or cannot be shown.
+func (a *advisor) nodes(e *Event) {
+	for _, n := range e.Nodes {
+		why := Private(n.Host, a.Dir, a.Homes)
+		if why == "" && !n.Public && !a.callers(n.Host) {
+			why = "not every user of the host may read it"
+		}
+		switch {
+		case n.Type == SocketFile || e.Kind == Socket:
+			a.withhold(e, n.Host, "a socket of the host: its service would act for the payload")
+		case n.Type == Device:
+			a.withhold(e, n.Host, "a device of the host: none can be opened in a jail")
+		case why != "" && !a.Private:
+			a.withhold(e, n.Host, why)
+		default:
+			w := want{node: n, unit: n.Host, at: n.At, by: e}
+			if why == "" {
+				a.widen(&w)
+			}
+			a.reads = append(a.reads, w)
+		}
+	}
+}
+
+// callers reports whether the path is in the caller's directory, which the caller has named by being there.
+func (a *advisor) callers(host string) bool { return under(host, a.Dir) && !broad(a.Dir) }
+
+// shelves hold one directory for each program.
+var shelves = []string{"/opt", "/srv", "/var/lib", "/var/cache", "/usr/local", "/nix/store", "/snap", "/app"}
+
+// roots are names of which the directory that holds one is shown whole.
+var roots = []string{"pyvenv.cfg", "package.json", "go.mod", "Cargo.toml", "conda-meta", ".git"}
+
+// widen chooses the directory that is shown instead of a file: the one that belongs together, without anything private.
+func (a *advisor) widen(w *want) {
+	for _, dir := range a.units(w.node.Host) {
+		at, same := a.over(w, dir)
+		if same && !broad(dir) && Private(dir, a.Dir, a.Homes) == "" && !a.hides(at) && !a.World.Secrets(dir) {
+			w.unit, w.at = dir, at
+			return
+		}
+	}
+}
+
+// units returns the directories that a file may be a part of, the one to prefer first.
+func (a *advisor) units(host string) (list []string) {
+	if under(host, a.Dir) {
+		list = append(list, a.Dir)
+	}
+	var above []string // the outermost first
+	for dir := path.Dir(host); dir != "/"; dir = path.Dir(dir) {
+		above = append(above, dir)
+	}
+	slices.Reverse(above)
+	for _, dir := range above {
+		has := func(name string) bool { return a.World.Has(join(dir, name)) }
+		prefix := has("bin") && slices.ContainsFunc([]string{"lib", "lib64", "libexec", "share"}, has)
+		if prefix || slices.ContainsFunc(roots, has) || slices.Contains(shelves, path.Dir(dir)) {
+			list = append(list, dir)
+		}
+	}
+	if under(host, a.Dir) && host != a.Dir { // file by file, but directories whole
+		name, _, _ := strings.Cut(strings.TrimPrefix(host[len(a.Dir):], "/"), "/")
+		if dir := join(a.Dir, name); dir != host {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// over returns where a directory above the wanted file is in the jail. same is false if the file has another name there.
+func (a *advisor) over(w *want, dir string) (at string, same bool) {
+	rest := strings.TrimPrefix(w.node.Host, dir)
+	at, same = strings.CutSuffix(w.node.At, rest)
+	return at, same && at != "" && at != "/"
+}
+
+// hides reports whether a mount there would hide one that the Spec has.
+func (a *advisor) hides(at string) bool {
+	return slices.ContainsFunc(a.Spec.Mounts, func(m nsjail.Mount) bool { return under(m.Target, at) })
+}
+
+// broad reports whether a directory holds what has nothing in common.
+func broad(dir string) bool {
+	return strings.Count(dir, "/") < 2 || slices.Contains(shelves, dir) ||
+		slices.Contains([]string{"/var/tmp", "/var/run", "/usr/lib", "/usr/share", "/usr/bin"}, dir)
+}
+
+// siblings is how many files of one directory are shown by showing the directory.
+const siblings = 3
+
+// show proposes to show what is wanted.
+func (a *advisor) show() {
+	in := map[string]int{}
+	for _, w := range a.reads {
+		if w.unit == w.node.Host && w.node.Type != Directory {
+			in[path.Dir(w.unit)]++
+		}
+	}
+	for i := range a.reads {
+		w := &a.reads[i]
+		dir := path.Dir(w.unit)
+		if at, same := a.over(w, dir); w.unit == w.node.Host && in[dir] >= siblings && same && !broad(dir) && !a.hides(at) &&
+			Private(dir, a.Dir, a.Homes) == "" && !a.World.Secrets(dir) {
+			w.unit, w.at = dir, at
+		}
+	}
+	for i := range a.reads {
+		w := &a.reads[i]
+		covered := func(o want) bool { return o.unit != w.unit && under(w.unit, o.unit) && under(w.at, o.at) }
+		if j := slices.IndexFunc(a.reads, covered); j >= 0 {
+			w = &want{node: w.node, unit: a.reads[j].unit, at: a.reads[j].at, by: w.by}
+		}
+		a.showOne(w)
+	}
+	for dir := range a.cows { // what is only written
+		if !slices.ContainsFunc(a.out.Proposals, func(p Proposal) bool { return p.Flag[0] == "--cow" && p.Flag[1] == dir }) {
+			a.propose(&Event{Call: "write", Errno: "EROFS"}, Copy, dir, "--cow", dir)
+		}
+	}
+}
+
+func (a *advisor) showOne(w *want) {
+	power := Own
+	why := Private(w.node.Host, a.Dir, a.Homes)
+	switch {
+	case why != "" || !w.node.Public && !a.callers(w.node.Host):
+		power = Secret
+	case w.node.Public && !a.callers(w.node.Host):
+		power = Public
+	}
+	name, inEtc := strings.CutPrefix(w.unit, "/etc/")
+	cow := w.unit
+	if w.at != nsjail.DefaultWorkdir {
+		cow += ":" + w.at
+	}
+	switch {
+	case a.cows[cow]:
+		a.propose(w.by, Copy, w.node.At, "--cow", cow)
+	case inEtc && w.at == w.unit && power == Public && w.node.Type != Link:
+		a.propose(w.by, power, w.node.At, "--etc", a.etc(name))
+	default:
+		a.propose(w.by, power, w.node.At, "--ro-bind", w.unit, w.at)
+	}
+}
+
+// etc returns the name for --etc: the directory right below /etc, if nothing there is private.
+func (a *advisor) etc(name string) string {
+	top, _, below := strings.Cut(name, "/")
+	if dir := "/etc/" + top; below && Private(dir, a.Dir, a.Homes) == "" && !a.World.Secrets(dir) && !a.hides(dir) {
+		return top
+	}
+	return name
+}
