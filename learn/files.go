@@ -8,6 +8,17 @@ import (
 	"brig/nsjail"
 )
 
+// optional is what programs look for and do well without, as on a machine that does not have it.
+var optional = []string{"/etc/locale.alias", "/etc/host.conf", "/etc/gai.conf", "/etc/inputrc", "/etc/profile",
+	"/etc/profile.d", "/etc/bash.bashrc", "/etc/terminfo", "/etc/gss", "/etc/localtime", "/etc/timezone",
+	"/etc/ld.so.preload", "/etc/debian_version", "/etc/selinux", "/etc/perl", "/etc/papersize", "/etc/apt", "/etc/dpkg"}
+
+// idle reports whether a program does without a file.
+func idle(host string) bool {
+	return slices.ContainsFunc(optional, func(o string) bool { return under(host, o) }) ||
+		under(host, "/etc") && strings.HasSuffix(host, "/sitecustomize.py")
+}
+
 // nodes wants each file that the jail lacks, unless it is private or cannot be shown.
 func (a *advisor) nodes(e *Event) {
 	for _, n := range e.Nodes {
@@ -16,6 +27,7 @@ func (a *advisor) nodes(e *Event) {
 			why = "not every user of the host may read it"
 		}
 		switch {
+		case idle(n.Host):
 		case n.Type == SocketFile || e.Kind == Socket:
 			a.withhold(e, n.Host, "a socket of the host: its service would act for the payload")
 		case n.Type == Device:

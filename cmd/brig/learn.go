@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"brig/internal/cli"
 	"brig/internal/owned"
@@ -44,13 +46,16 @@ type learning struct {
 	tryAll  bool
 }
 
+// defaultRounds is how often the command is run at most: some flags are found only when others have helped, and each is
+// left out once.
+const defaultRounds = 12
+
 func (b *builder) learnFlags() []cli.Flag {
 	l := &b.inv.learn
-	l.rounds = 12
 	return cli.InGroup("Learn", []cli.Flag{
 		{Name: "out", Args: "FILE", Files: true, Set: textFlag(&l.out, "spec.json"),
 			Help: "write the jail to FILE, for brig run --spec FILE"},
-		{Name: "rounds", Args: "N", Help: "run the command at most N times (12)", Set: func(v []string) (err error) {
+		{Name: "rounds", Args: "N", Help: "run the command at most N times (" + strconv.Itoa(defaultRounds) + ")", Set: func(v []string) (err error) {
 			if l.rounds, err = strconv.Atoi(v[0]); err != nil || l.rounds < 1 || l.rounds > 1000 {
 				return fmt.Errorf("%s is not a number from 1 to 1000; write it as in --rounds 3", words.Quote(v[0]))
 			}
@@ -75,13 +80,13 @@ type learner struct {
 	runs    int
 	changes string // a directory for the change sets of the runs, or ""
 	refused map[string]string
-	stopped bool // by a signal
-	last    *report1
+	stopped atomic.Bool  // by a signal
+	pid     atomic.Int64 // of brig run while it runs
 	seen    map[string]int
 }
 
-// report1 is what learn reads of a run's report.
-type report1 struct {
+// runReport is what learn reads of a run's report.
+type runReport struct {
 	Status    nsjail.Status `json:"status"`
 	LimitsHit []string      `json:"limits_hit"`
 	Network   *struct {
@@ -122,6 +127,7 @@ func learnRun(inv *invocation, std cli.Stdio) (code int) {
 			code = std.Fail(words.Printable(err.Error()))
 		}
 	}()
+	l.forwardSignals()
 	found, err := l.learn()
 	if err != nil {
 		return std.Fail(words.Printable(err.Error()))
@@ -130,6 +136,7 @@ func learnRun(inv *invocation, std cli.Stdio) (code int) {
 }
 
 func newLearner(inv *invocation, std cli.Stdio) (*learner, error) {
+	inv.learn.rounds = cmp.Or(inv.learn.rounds, defaultRounds)
 	l := &learner{inv: inv, std: std, refused: map[string]string{}, seen: map[string]int{}}
 	s := inv.spec.Clone()
 	if inv.image != "" {
@@ -186,7 +193,7 @@ func (l *learner) clean() error {
 }
 
 // run runs the command once, with flags beside the Spec, and adds what has failed to the input.
-func (l *learner) run(flags []string) (*report1, error) {
+func (l *learner) run(flags []string) (*runReport, error) {
 	if l.runs++; l.runs > 1 {
 		l.std.Say("run %d: %s", l.runs, shellWords(append([]string{"brig", "run"}, flags...)))
 	}
@@ -214,7 +221,7 @@ func (l *learner) run(flags []string) (*report1, error) {
 		Env:   append(os.Environ(), "BRIG_CHANGES="+l.changes),
 		Stdin: stdin, Stdout: l.std.Err, Stderr: l.std.Err, ExtraFiles: []*os.File{spec, rep}}
 	places := learn.Places(l.spec, l.dir, l.home)
-	seen, err := (&trace.Run{Cmd: cmd, Places: places, Started: l.forward}).Watch()
+	seen, err := (&trace.Run{Cmd: cmd, Places: places, Pid: &l.pid}).Watch()
 	if err != nil {
 		return nil, err
 	}
@@ -239,15 +246,16 @@ func (l *learner) stdin() (*os.File, error) {
 	return os.Open(os.DevNull)
 }
 
-// forward passes on signals to brig run, and ends the learning. A terminal sends SIGINT to both.
-func (l *learner) forward(pid int) {
+// forwardSignals passes on signals to the brig run of the moment, and ends the learning. A terminal sends SIGINT to
+// both.
+func (l *learner) forwardSignals() {
 	caught := make(chan os.Signal, 8)
 	signal.Notify(caught, unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
 	go func() {
 		for sig := range caught {
-			l.stopped = true
-			if sig != unix.SIGINT {
-				_ = unix.Kill(pid, sig.(unix.Signal)) // ESRCH: it has ended
+			l.stopped.Store(true)
+			if pid := l.pid.Load(); pid > 0 && sig != unix.SIGINT {
+				_ = unix.Kill(int(pid), sig.(unix.Signal)) // ESRCH: it has ended
 			}
 		}
 	}()
@@ -265,8 +273,8 @@ func (l *learner) merge(events []learn.Event) {
 }
 
 // read reads the report of a run.
-func (l *learner) read(f *os.File, code int) (*report1, error) {
-	r := &report1{}
+func (l *learner) read(f *os.File, code int) (*runReport, error) {
+	r := &runReport{}
 	st, err := f.Stat()
 	if err == nil && st.Size() > 0 {
 		data := make([]byte, min(st.Size(), 64<<20))

@@ -20,6 +20,7 @@ type learned struct {
 	Flags     []string        `json:"flags"`
 	Proposals []proposed      `json:"proposals"`
 	Withheld  []withheld      `json:"withheld"`
+	Unneeded  []proposed      `json:"unneeded"` // what has failed as well, if it works all the same
 	Spec      json.RawMessage `json:"spec"`
 }
 
@@ -45,7 +46,7 @@ type withheld struct {
 func (l *learner) learn() (*learned, error) {
 	var tried []learn.Proposal
 	rep, err := l.run(nil)
-	for ; err == nil && rep.Status != nsjail.StatusOK && l.runs < l.inv.learn.rounds && !l.stopped; rep, err = l.run(words1(tried)) {
+	for ; err == nil && rep.Status != nsjail.StatusOK && l.runs < l.inv.learn.rounds && !l.stopped.Load(); rep, err = l.run(flagWords(tried)) {
 		next := l.choose(true)
 		if slices.EqualFunc(next, tried, same) {
 			break
@@ -56,9 +57,12 @@ func (l *learner) learn() (*learned, error) {
 		return nil, err
 	}
 	works := rep.Status == nsjail.StatusOK
-	for i := len(tried) - 1; i >= 0 && works && l.runs < l.inv.learn.rounds && !l.stopped; i-- {
+	for i := len(tried) - 1; i >= 0 && works && l.runs < l.inv.learn.rounds && !l.stopped.Load(); i-- {
 		fewer := slices.Delete(slices.Clone(tried), i, i+1)
-		without, err := l.run(words1(fewer))
+		if len(fewer) == 0 {
+			break // that was the first run
+		}
+		without, err := l.run(flagWords(fewer))
 		if err != nil {
 			return nil, err
 		}
@@ -71,8 +75,8 @@ func (l *learner) learn() (*learned, error) {
 
 func same(a, b learn.Proposal) bool { return slices.Equal(a.Flag, b.Flag) }
 
-// words1 returns the words of flags.
-func words1(list []learn.Proposal) (flags []string) {
+// flagWords returns the words of flags.
+func flagWords(list []learn.Proposal) (flags []string) {
 	for _, p := range list {
 		flags = append(flags, p.Flag...)
 	}
@@ -87,7 +91,7 @@ func (l *learner) choose(try bool) (list []learn.Proposal) {
 		if try && !l.inv.learn.tryAll && (!alone || !p.Reads()) {
 			continue
 		}
-		if key := strings.Join(p.Flag, "\x00"); l.accepts(key, append(words1(list), p.Flag...)) {
+		if key := strings.Join(p.Flag, "\x00"); l.accepts(key, append(flagWords(list), p.Flag...)) {
 			list = append(list, p)
 		}
 	}
@@ -127,33 +131,36 @@ func (l *learner) with(flags []string) (*invocation, error) {
 }
 
 // found puts the answer together.
-func (l *learner) found(rep *report1, tried []learn.Proposal) (*learned, error) {
+func (l *learner) found(rep *runReport, tried []learn.Proposal) (*learned, error) {
 	advice := learn.Advise(&l.input)
 	out := &learned{Works: rep.Status == nsjail.StatusOK, Runs: l.runs, ExitCode: rep.code, Flags: []string{},
-		Proposals: []proposed{}, Withheld: []withheld{}}
+		Proposals: []proposed{}, Withheld: []withheld{}, Unneeded: []proposed{}}
+	in := func(list []learn.Proposal, p learn.Proposal) bool {
+		return slices.ContainsFunc(list, func(o learn.Proposal) bool { return same(p, o) })
+	}
 	list := tried
 	if !out.Works {
 		list = l.choose(false)
 	}
 	for _, p := range list {
-		i := slices.IndexFunc(advice.Proposals, func(o learn.Proposal) bool { return same(p, o) })
-		if i >= 0 {
+		if i := slices.IndexFunc(advice.Proposals, func(o learn.Proposal) bool { return same(p, o) }); i >= 0 {
 			p = advice.Proposals[i] // with the calls of all runs
 		}
 		out.Flags = append(out.Flags, p.Flag...)
-		out.Proposals = append(out.Proposals, proposed{Flag: p.Flag, Power: p.Power.String(), Calls: p.Count, Call: p.Call,
-			Errno: p.Errno, Path: words.Printable(p.Path),
-			Tried: slices.ContainsFunc(tried, func(t learn.Proposal) bool { return same(p, t) })})
-	}
-	for _, w := range advice.Withheld {
-		out.Withheld = append(out.Withheld, withheld{Path: words.Printable(w.Path), Call: w.Call, Errno: w.Errno,
-			Calls: w.Count, Why: w.Why})
+		out.Proposals = append(out.Proposals, asJSON(&p, in(tried, p)))
 	}
 	for _, p := range advice.Proposals {
-		if why := l.refused[strings.Join(p.Flag, "\x00")]; why != "" {
-			out.Withheld = append(out.Withheld, withheld{Path: words.Printable(p.Path), Call: p.Call, Errno: p.Errno,
-				Calls: p.Count, Why: why})
+		why := l.refused[strings.Join(p.Flag, "\x00")]
+		switch {
+		case in(list, p):
+		case why != "":
+			out.Withheld = append(out.Withheld, withheld{words.Printable(p.Path), p.Call, p.Errno, p.Count, why})
+		case out.Works:
+			out.Unneeded = append(out.Unneeded, asJSON(&p, false))
 		}
+	}
+	for _, w := range advice.Withheld {
+		out.Withheld = append(out.Withheld, withheld{words.Printable(w.Path), w.Call, w.Errno, w.Count, w.Why})
 	}
 	inv, err := l.with(out.Flags)
 	if err != nil {
@@ -164,6 +171,11 @@ func (l *learner) found(rep *report1, tried []learn.Proposal) (*learned, error) 
 	}
 	out.Spec = inv.spec.JSON()
 	return out, nil
+}
+
+func asJSON(p *learn.Proposal, tried bool) proposed {
+	return proposed{Flag: p.Flag, Power: p.Power.String(), Calls: p.Count, Call: p.Call, Errno: p.Errno,
+		Path: words.Printable(p.Path), Tried: tried}
 }
 
 // tell prints the answer, writes the Spec, and returns the exit code.
@@ -187,7 +199,6 @@ func (l *learner) text(f *learned) string {
 	switch {
 	case f.Works && len(f.Flags) == 0:
 		fmt.Fprintf(&b, "The command works as it is (%s).\n", times)
-		return b.String()
 	case f.Works:
 		fmt.Fprintf(&b, "The command works (%s) with\n\n    %s\n", times, l.line(f))
 	case len(f.Flags) > 0:
@@ -207,18 +218,23 @@ func (l *learner) text(f *learned) string {
 				shellWords([]string{p.Path}), p.Errno)
 		}
 	}
-	if f.Works {
-		return b.String()
+	var rest []string
+	for _, p := range f.Unneeded {
+		rest = append(rest, fmt.Sprintf("%s %s: %s (%s)", p.Call, shellWords([]string{p.Path}), p.Errno, shellWords(p.Flag)))
 	}
-	for i, w := range f.Withheld {
-		if i == 0 {
-			b.WriteString("\nNot proposed:\n")
-		}
-		if i == 20 {
-			fmt.Fprintf(&b, "  and %d more (--json lists them)\n", len(f.Withheld)-i)
-			break
-		}
-		fmt.Fprintf(&b, "  %s %s: %s (%s)\n", w.Call, shellWords([]string{w.Path}), w.Errno, w.Why)
+	for _, w := range f.Withheld {
+		rest = append(rest, fmt.Sprintf("%s %s: %s (%s)", w.Call, shellWords([]string{w.Path}), w.Errno, w.Why))
+	}
+	title := "Not proposed:"
+	if f.Works {
+		title = "These failed as well, and it works without:"
+	}
+	const most = 16
+	if len(rest) > most {
+		rest = append(rest[:most], fmt.Sprintf("and %d more (--json lists them)", len(rest)-most))
+	}
+	if len(rest) > 0 {
+		b.WriteString("\n" + title + "\n  " + strings.Join(rest, "\n  ") + "\n")
 	}
 	return b.String()
 }

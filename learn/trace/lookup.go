@@ -139,7 +139,7 @@ func (l *lookup) open(at string, flags uint64) int {
 // usr reports whether a path is in the part of the host that every jail shows.
 func usr(at string) bool {
 	for _, dir := range []string{"/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/"} {
-		if strings.HasPrefix(at, dir) {
+		if strings.HasPrefix(at+"/", dir) {
 			return true
 		}
 	}

@@ -70,6 +70,11 @@ func (t *tracer) stopped(pid int, ws unix.WaitStatus) {
 		how = unix.PTRACE_LISTEN // stopped by SIGSTOP and its like, until SIGCONT
 	case event == unix.PTRACE_EVENT_EXEC:
 		th.known = false
+		var was uintptr // the number of the thread that has called execve(2), if it was not the first one
+		if _, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GETEVENTMSG, uintptr(pid), 0,
+			uintptr(unsafe.Pointer(&was)), 0, 0); e == 0 && int(was) != pid {
+			delete(t.threads, int(was))
+		}
 		if !th.payload && pid != t.root && t.seen.inJail(pid) {
 			th.payload, t.started = true, true
 			t.seen.open(pid)

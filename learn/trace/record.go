@@ -13,7 +13,7 @@ import (
 
 // The bounds of what one run is remembered for.
 const (
-	maxEvents    = 20000
+	maxEvents    = 5000
 	maxResolvers = 4096
 )
 

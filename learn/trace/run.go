@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"brig/learn"
@@ -18,8 +19,8 @@ import (
 type Run struct {
 	Cmd    *exec.Cmd // not started; Run fills SysProcAttr
 	Places []learn.Place
-	// Started is called with the process id of brig when it is traced.
-	Started func(pid int)
+	// Pid, if set, holds the process id of brig while it runs.
+	Pid *atomic.Int64
 }
 
 // Seen is what has been seen of a run.
@@ -39,8 +40,9 @@ func (r *Run) Watch() (*Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Started != nil {
-		r.Started(pid)
+	if r.Pid != nil {
+		r.Pid.Store(int64(pid))
+		defer r.Pid.Store(0)
 	}
 	t := &tracer{root: pid, threads: map[int]*thread{}, calls: calls(), seen: newRecord(r.Places)}
 	defer t.seen.close()
