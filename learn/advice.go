@@ -8,7 +8,7 @@ import (
 	"brig/nsjail"
 )
 
-// Power is what a flag gives the payload, the least first.
+// Power is what the payload has of a flag, the least first.
 type Power int
 
 // The powers.
@@ -22,6 +22,7 @@ const (
 	Secret               // what is private
 )
 
+// String returns the word for a table.
 func (p Power) String() string {
 	return [...]string{"room", "public", "own", "copy", "network", "filter", "private"}[p]
 }
@@ -56,19 +57,13 @@ type Advice struct {
 	Withheld  []Withheld
 }
 
-// Refusal is what the report of a run says that the jail refused, and the flag that would allow it.
-type Refusal struct {
-	Layer, Name, Fix string
-	Count            int
-}
-
 // Input is what is known of all runs so far.
 type Input struct {
 	Spec   *nsjail.Spec // without any proposal
 	Events []Event
-	// LimitsHit and Refused are of the last report.
+	// LimitsHit and Denials are those of the last report.
 	LimitsHit []string
-	Refused   []Refusal
+	Denials   []nsjail.Denial
 	Dir       string   // the caller's directory
 	Homes     []string // see Private
 	Private   bool     // propose what is private, too

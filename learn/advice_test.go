@@ -24,7 +24,7 @@ func (f files) Secrets(host string) bool {
 	})
 }
 
-var host = files{"/opt/py/bin/python3", "/opt/py/lib/os.py", "/opt/bad/bin/x", "/opt/bad/.env", "/home/u/proj/main.py",
+var host = files{"/opt/py/bin/python3", "/opt/py/lib/os.py", "/opt/bad/bin/x", "/opt/bad/.env", "/home/u/proj/start.py",
 	"/home/u/proj/venv/pyvenv.cfg", "/home/u/.ssh/id_rsa", "/data/a", "/data/b", "/data/c", "/data/sub/x", "/data/sub/y",
 	"/data/sub/z", "/etc/app/conf", "/etc/shadow", "/var/lib/texmf/web2c/latex.fmt"}
 
@@ -68,13 +68,13 @@ func TestAdvise(t *testing.T) {
 		"not for everybody":   {events: []Event{missing("/data/a", false)}, held: "not every user of the host may read it"},
 		"a home":              {events: []Event{missing("/home/u/x", true)}, held: "it is in a home directory"},
 		"private is asked":    {private: true, events: []Event{missing("/home/u/x", true)}, want: "--ro-bind /home/u/x /home/u/x"},
-		"here":                {dir: "/home/u/proj", events: []Event{here("/work/main.py", "/home/u/proj/main.py")}, want: "--ro-bind /home/u/proj /work"},
+		"here":                {dir: "/home/u/proj", events: []Event{here("/work/start.py", "/home/u/proj/start.py")}, want: "--ro-bind /home/u/proj /work"},
 		"here is home":        {dir: "/home/u", events: []Event{here("/work/x", "/home/u/x")}, held: "it is in a home directory"},
 		"here is all homes":   {dir: "/home", events: []Event{here("/work/u/x", "/home/u/x")}, held: "it is in a home directory"},
-		"here, written": {dir: "/home/u/proj", events: []Event{here("/work/main.py", "/home/u/proj/main.py"),
+		"here, written": {dir: "/home/u/proj", events: []Event{here("/work/start.py", "/home/u/proj/start.py"),
 			write("/work/out", "EROFS", Dir{InJail: true, OnHost: true})}, want: "--cow /home/u/proj"},
 		"here, only written": {dir: "/home/u/proj", events: []Event{write("/work/build/out", "ENOENT", Dir{OnHost: true})}, want: "--cow /home/u/proj"},
-		"by name, written": {dir: "/home/u/proj", events: []Event{missing("/home/u/proj/main.py", false),
+		"by name, written": {dir: "/home/u/proj", events: []Event{missing("/home/u/proj/start.py", false),
 			write("/home/u/proj/out", "EROFS", Dir{InJail: true, OnHost: true})}, want: "--cow /home/u/proj:/home/u/proj"},
 		"a bind, written":  {spec: own, events: []Event{write("/in/out", "EROFS", Dir{InJail: true})}, want: "--cow /data:/in"},
 		"a new directory":  {events: []Event{write("/var/cache/x", "ENOENT", Dir{OnHost: true})}, want: "--tmpfs /var/cache"},
@@ -114,9 +114,10 @@ func TestAdvise(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	in := &Input{Spec: &nsjail.Spec{}, LimitsHit: []string{"wall"}, Dir: "/x/y", World: host, Refused: []Refusal{
-		{"network", "example.com", "--allow example.com:443", 2}, {"syscall", "ptrace", "--seccomp debug", 1},
-		{"syscall", "mount", "", 1}, {"network", "x", "--allow a b", 1}}}
+	in := &Input{Spec: &nsjail.Spec{}, LimitsHit: []string{"wall"}, Dir: "/x/y", World: host, Denials: []nsjail.Denial{
+		{Layer: "network", Name: "example.com", Fix: "--allow example.com:443", Count: 2},
+		{Layer: "syscall", Name: "ptrace", Fix: "--seccomp debug", Count: 1},
+		{Layer: "syscall", Name: "mount", Why: "no", Count: 1}, {Layer: "network", Name: "x", Fix: "--allow a b", Count: 1}}}
 	got := Advise(in)
 	want := "--timeout 4h0m0s --allow example.com:443 --seccomp debug"
 	var flags []string

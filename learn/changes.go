@@ -27,8 +27,8 @@ func (a *advisor) write(e *Event) {
 	}
 }
 
-// copied makes the mount of a path a copy that the payload may change, if it shows a directory that the caller has named:
-// by a flag, or by being there.
+// copied makes the mount of a path a copy that the payload may change, if it shows a directory that the caller has
+// named: by a flag, or by being there.
 func (a *advisor) copied(p string) bool {
 	for _, m := range a.Spec.Mounts {
 		if m.Type == nsjail.MountBind && !m.Writable && under(p, m.Target) && p != m.Target {
@@ -116,21 +116,22 @@ func (a *advisor) connect(e *Event) {
 	a.propose(e, Network, to, "--allow", to)
 }
 
-// refused proposes what the report names as the remedy of a refusal.
+// refused proposes what the report names as the remedy of a denial.
 func (a *advisor) refused() {
-	for _, r := range a.Refused {
-		e := &Event{Call: r.Layer, Errno: "EPERM", Count: r.Count}
-		flag, value, ok := strings.Cut(r.Fix, " ")
-		switch {
-		case ok && flag == "--allow" && !strings.Contains(value, " "):
+	for i := range a.Denials {
+		d := &a.Denials[i]
+		e := &Event{Call: d.Name, Errno: "EPERM", Count: int(min(d.Count, 1<<30))}
+		flag, value, ok := strings.Cut(d.Fix, " ")
+		switch ok = ok && !strings.Contains(value, " "); {
+		case d.Layer == "network" && ok && flag == "--allow":
 			e.Call, e.Errno = "connect", "ECONNREFUSED"
-			a.propose(e, Network, r.Name, flag, value)
-		case ok && flag == "--seccomp" && !strings.Contains(value, " "):
-			e.Call = r.Name
+			a.propose(e, Network, d.Name, flag, value)
+		case d.Layer == "syscall" && ok && flag == "--seccomp":
 			a.propose(e, Filter, "", flag, value)
-		case r.Layer == "syscall":
-			e.Call = r.Name
-			a.withhold(e, "", "the system-call filter refuses it, and no flag but --seccomp FILE allows it")
+		case d.Layer == "syscall" && d.Fix != "":
+			a.withhold(e, "", d.Why+"; "+d.Fix)
+		case d.Layer == "syscall":
+			a.withhold(e, "", d.Why)
 		}
 	}
 }

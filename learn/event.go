@@ -68,7 +68,7 @@ type Dir struct {
 	OnHost bool // the host has it
 }
 
-// Place says which directory of the host the payload finds at a path of the jail.
+// Place is a directory of the jail, and the directory of the host that is there.
 type Place struct {
 	At   string
 	Host string // "" if it is none, or the jail's own

@@ -90,7 +90,8 @@ func (a *advisor) units(host string) (list []string) {
 	return list
 }
 
-// over returns where a directory above the wanted file is in the jail. same is false if the file has another name there.
+// over returns where a directory above the wanted file is in the jail. same is false if the file has another name
+// there.
 func (a *advisor) over(w *want, dir string) (at string, same bool) {
 	rest := strings.TrimPrefix(w.node.Host, dir)
 	at, same = strings.CutSuffix(w.node.At, rest)
@@ -136,7 +137,8 @@ func (a *advisor) show() {
 		a.showOne(w)
 	}
 	for dir := range a.cows { // what is only written
-		if !slices.ContainsFunc(a.out.Proposals, func(p Proposal) bool { return p.Flag[0] == "--cow" && p.Flag[1] == dir }) {
+		flag := []string{"--cow", dir}
+		if !slices.ContainsFunc(a.out.Proposals, func(p Proposal) bool { return slices.Equal(p.Flag, flag) }) {
 			a.propose(&Event{Call: "write", Errno: "EROFS"}, Copy, dir, "--cow", dir)
 		}
 	}

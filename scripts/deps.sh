@@ -29,11 +29,16 @@ if [ "$what" = test ]; then
 	need curl command curl
 	need git file /usr/bin/git
 	need iproute2 command ip
+	need lua5.4 command lua5.4
 	need nodejs file /usr/bin/node
 	need perl file /usr/bin/perl
+	need php-cli command php
 	need prometheus command promtool
 	need python3-pip file /usr/bin/pip3
+	need ruby command ruby
+	need sqlite3 command sqlite3
 	need strace command strace
+	need tcl command tclsh
 	need wget command wget
 fi
 if [ "$what" = package ] || [ "$what" = arm64 ]; then

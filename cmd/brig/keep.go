@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"brig/changes"
@@ -117,9 +118,12 @@ func (k *keeper) apply(set *changes.Set, one *kept, id string) error {
 	return nil
 }
 
-// say prints a line, unless a program reads the output.
+// learnVariable is set by brig learn, which removes the change sets of its runs.
+const learnVariable = "BRIG_LEARN"
+
+// say prints a line, unless a program reads the output, or nobody can do what it names.
 func (k *keeper) say(format string, args ...any) {
-	if !k.inv.json {
+	if !k.inv.json && os.Getenv(learnVariable) == "" {
 		k.std.Say(format, args...)
 	}
 }

@@ -46,18 +46,19 @@ type withheld struct {
 func (l *learner) learn() (*learned, error) {
 	var tried []learn.Proposal
 	rep, err := l.run(nil)
-	for ; err == nil && rep.Status != nsjail.StatusOK && l.runs < l.inv.learn.rounds && !l.stopped.Load(); rep, err = l.run(flagWords(tried)) {
+	for err == nil && rep.Status != nsjail.StatusOK && l.more() {
 		next := l.choose(true)
 		if slices.EqualFunc(next, tried, same) {
 			break
 		}
 		tried = next
+		rep, err = l.run(flagWords(tried))
 	}
 	if err != nil {
 		return nil, err
 	}
 	works := rep.Status == nsjail.StatusOK
-	for i := len(tried) - 1; i >= 0 && works && l.runs < l.inv.learn.rounds && !l.stopped.Load(); i-- {
+	for i := len(tried) - 1; i >= 0 && works && l.more(); i-- {
 		fewer := slices.Delete(slices.Clone(tried), i, i+1)
 		if len(fewer) == 0 {
 			break // that was the first run
@@ -72,6 +73,9 @@ func (l *learner) learn() (*learned, error) {
 	}
 	return l.found(rep, tried)
 }
+
+// more reports whether the command may run once more.
+func (l *learner) more() bool { return l.runs < l.inv.learn.rounds && !l.stopped.Load() }
 
 func same(a, b learn.Proposal) bool { return slices.Equal(a.Flag, b.Flag) }
 
@@ -202,8 +206,9 @@ func (l *learner) text(f *learned) string {
 	case f.Works:
 		fmt.Fprintf(&b, "The command works (%s) with\n\n    %s\n", times, l.line(f))
 	case len(f.Flags) > 0:
-		fmt.Fprintf(&b, "The command does not work yet (%s, the last ended with %d). Look at these flags, and try\n\n    %s\n",
-			times, f.ExitCode, l.line(f))
+		fmt.Fprintf(&b, "The command does not work yet (%s, the last ended with %d). Look at these flags, and try", times,
+			f.ExitCode)
+		fmt.Fprintf(&b, "\n\n    %s\n", l.line(f))
 	default:
 		fmt.Fprintf(&b, "The command ends with %d (%s), and no flag is known that would help.\n", f.ExitCode, times)
 	}

@@ -160,6 +160,12 @@ func manualRest(m *cli.Page) {
 		"with a password in it; such a variable must be named in full.")
 	m.Section("REPORT", "--report, --report-fd and --json give one JSON object that says how the command ended, what it "+
 		"used and what was in force. An exit code can be forged by the command; the report cannot.")
+	m.Section("LEARNING", "brig learn takes the flags of run and these. "+learnAbout, "It does not see what a program "+
+		"lacks without a system call, such as a variable. A command that exits with 0 although it has failed works, as far "+
+		"as brig learn knows: let it end with a test, as in sh -c 'make && test -s out'.")
+	for _, f := range newBuilder("learn", nil).learnFlags() {
+		m.Item("--"+f.Name, f.Args, f.Help)
+	}
 	m.Section("CHANGE SETS", "What a run with --cow has written waits in a change set, whose id is printed at the end. "+
 		"brig diff shows it, brig apply makes the changes in the directory itself, brig discard removes them, brig "+
 		"changes lists all. Change sets are in /var/lib/brig/changes of root, for others in "+

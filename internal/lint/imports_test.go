@@ -82,7 +82,7 @@ var ours = map[string][]string{
 	"brig/agent/token":          {"brig/nsjail"},
 	"brig/agent/audit":          {"brig/nsjail"},
 	"brig/agent/engine":         append([]string{"brig/image", "brig/image/asroot", "brig/nsjail", "brig/changes", "brig/netns/egress", "brig/netns/egress/policy"}, wrappers...),
-	"brig/learn":                {"brig/denial", "brig/nsjail"},
+	"brig/learn":                {"brig/nsjail"},
 	"brig/learn/trace":          {"brig/learn"},
 	"brig/cmd/brig":             {"brig/denial", "brig/learn", "brig/learn/trace", "brig/nsjail", "brig/agent/text", "brig/netns/egress/policy", "brig/internal/cli", "brig/image", "brig/image/asroot", "brig/changes", "brig/layer"},
 	"brig/cmd/brigd":            append([]string{"brig/internal/cli", "brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "config", daemon + "files", daemon + "front", daemon + "images", daemon + "listen", daemon + "live", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "tokencmd", daemon + "trace"}, wrappers...),

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// call says what a system call does with its arguments. An argument is given as its number + 1; 0 means none.
+// call is what a system call does with its arguments. An argument is given as its number + 1; 0 means none.
 type call struct {
 	name string
 	kind learn.Kind

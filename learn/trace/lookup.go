@@ -28,8 +28,8 @@ func Nodes(places []learn.Place, at string) []learn.Node {
 // maxLinks is how many symbolic links a path may lead over: path_resolution(7).
 const maxLinks = 40
 
-// nodes follows a path of the jail on the host, and returns what the jail lacks of it. It returns nil if the host has no
-// such file either.
+// nodes follows a path of the jail on the host, and returns what the jail lacks of it. It returns nil if the host has
+// no such file either.
 func (l *lookup) nodes(at string, exec bool) (list []learn.Node) {
 	rest, cur := strings.Split(strings.Trim(at, "/"), "/"), "/"
 	for links := 0; len(rest) > 0; {

@@ -55,8 +55,8 @@ func code(ws unix.WaitStatus) int {
 	return ws.ExitStatus()
 }
 
-// stopped handles one stop, and resumes the thread. A thread that is killed meanwhile fails each request with ESRCH, and
-// its end is what the next wait4(2) returns.
+// stopped handles one stop, and resumes the thread. A thread that is killed meanwhile fails each request with ESRCH,
+// and its end is what the next wait4(2) returns.
 func (t *tracer) stopped(pid int, ws unix.WaitStatus) {
 	th := t.threads[pid]
 	if th == nil {
@@ -71,8 +71,7 @@ func (t *tracer) stopped(pid int, ws unix.WaitStatus) {
 	case event == unix.PTRACE_EVENT_EXEC:
 		th.known = false
 		var was uintptr // the number of the thread that has called execve(2), if it was not the first one
-		if _, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GETEVENTMSG, uintptr(pid), 0,
-			uintptr(unsafe.Pointer(&was)), 0, 0); e == 0 && int(was) != pid {
+		if ptrace(unix.PTRACE_GETEVENTMSG, pid, uintptr(unsafe.Pointer(&was))) == nil && int(was) != pid {
 			delete(t.threads, int(was))
 		}
 		if !th.payload && pid != t.root && t.seen.inJail(pid) {
@@ -90,7 +89,14 @@ func (t *tracer) stopped(pid int, ws unix.WaitStatus) {
 	if th.payload && how == unix.PTRACE_CONT {
 		how = unix.PTRACE_SYSCALL
 	}
-	_, _, _ = unix.Syscall6(unix.SYS_PTRACE, how, uintptr(pid), 0, sig, 0, 0) // ESRCH: it has been killed
+	_ = ptrace(how, pid, sig) // ESRCH: it has been killed
+}
+
+func ptrace(request uintptr, pid int, data uintptr) error {
+	if _, _, e := unix.Syscall6(unix.SYS_PTRACE, request, uintptr(pid), 0, data, 0, 0); e != 0 {
+		return e
+	}
+	return nil
 }
 
 // info is struct ptrace_syscall_info, PTRACE_GET_SYSCALL_INFO: Linux 5.3.

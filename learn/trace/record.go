@@ -92,7 +92,8 @@ func (r *record) inJail(pid int) bool {
 // open opens the root of the jail, once.
 func (r *record) open(pid int) {
 	if r.root < 0 {
-		if fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
+		name := "/proc/" + strconv.Itoa(pid) + "/root"
+		if fd, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
 			r.root = fd
 		}
 	}

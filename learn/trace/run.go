@@ -53,8 +53,8 @@ func (r *Run) Watch() (*Seen, error) {
 	return &Seen{ExitCode: t.code, Started: t.started, Events: t.seen.events(), Dropped: t.seen.dropped}, nil
 }
 
-const options = unix.PTRACE_O_EXITKILL | unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK |
-	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC
+const options = unix.PTRACE_O_EXITKILL | unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACECLONE |
+	unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC
 
 // start starts the command, stopped behind its execve(2), and seizes it: only a seized process can be stopped by a
 // signal as if it were not traced.
@@ -72,14 +72,14 @@ func (r *Run) start() (pid int, err error) {
 	if err := await(pid, unix.SIGTRAP, 0); err != nil {
 		return pid, err
 	}
-	if _, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_DETACH, uintptr(pid), 0, uintptr(unix.SIGSTOP), 0, 0); e != 0 {
-		return pid, e
+	if err := ptrace(unix.PTRACE_DETACH, pid, uintptr(unix.SIGSTOP)); err != nil {
+		return pid, err
 	}
 	if err := await(pid, unix.SIGSTOP, unix.WUNTRACED); err != nil {
 		return pid, err
 	}
-	if _, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(pid), 0, options, 0, 0); e != 0 {
-		return pid, e
+	if err := ptrace(unix.PTRACE_SEIZE, pid, options); err != nil {
+		return pid, err
 	}
 	return pid, syscall.Kill(pid, syscall.SIGCONT)
 }

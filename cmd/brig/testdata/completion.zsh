@@ -5,6 +5,7 @@ _brig() {
 	commands=(
 		'run:run a command in a jail and exit as it did'
 		'explain:print what run would do, system call by system call, and do nothing'
+		'learn:run a command until it works, and print the flags that it needs'
 		'spec:print the JSON that the flags mean, for --spec or for the Go library'
 		'doctor:say which mechanisms this machine has and what to do about the missing ones'
 		'gc:remove the control groups that killed runs have left'
@@ -31,7 +32,7 @@ _brig() {
 	shift words
 	((CURRENT--))
 	case $command in
-	run|explain|spec)
+	run|explain|learn|spec)
 		flags=(
 			'*--input=[show SRC of the host at /input, or DST, read-only]:SRC\[\:DST\]:_files'
 			'*--work=[show SRC at /work, or DST, writable; the payload starts in /work]:SRC\[\:DST\]:_files'
@@ -135,7 +136,7 @@ _brig() {
 	serve) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	mcp) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	version) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
-	help) if ((CURRENT == 2)); then compadd -- run explain spec doctor gc diff apply discard changes image policy token audit serve mcp version help completion man net limits seccomp --help; else _files; fi ;;
+	help) if ((CURRENT == 2)); then compadd -- run explain learn spec doctor gc diff apply discard changes image policy token audit serve mcp version help completion man net limits seccomp --help; else _files; fi ;;
 	completion) if ((CURRENT == 2)); then compadd -- bash zsh fish --help; else _files; fi ;;
 	man) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	esac
