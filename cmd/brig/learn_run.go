@@ -32,7 +32,7 @@ func (l *learner) run(flags []string) (*runReport, error) {
 		return nil, err
 	}
 	defer rep.Close()
-	if l.changes == "" {
+	if l.changes == "" && (slices.Contains(flags, "--cow") || l.inv.hasCOW()) {
 		if l.changes, err = os.MkdirTemp("", "brig-learn-"); err != nil {
 			return nil, err
 		}

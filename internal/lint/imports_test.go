@@ -152,6 +152,7 @@ var heavy = []string{"net/http", "crypto/tls", "crypto/x509", "text/template", "
 var pure = map[string][]string{
 	"brig/netns/egress/policy": {"bytes", "encoding/json", "errors", "io", "iter", "math", "net/netip", "path", "slices", "strconv",
 		"strings", "sync", "time", "unicode", "unicode/utf8", "golang.org/x/net/idna"},
+	"brig/learn": {"cmp", "net/netip", "path", "slices", "strconv", "strings"},
 }
 
 // pkg is go list's description of a package.
