@@ -2,7 +2,6 @@ package denial
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -13,14 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// table returns the meaning of a preset here.
-func table(t *testing.T, preset string) *seccomp.Table {
+// arches have different numbers, and calls that others have not.
+var arches = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
+
+// table returns the meaning of a preset on an architecture.
+func table(t *testing.T, preset, arch string) *seccomp.Table {
 	t.Helper()
 	p, err := seccomp.Preset(preset)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := p.Resolve(seccomp.Target{Arch: runtime.GOARCH, KernelMajor: 6, KernelMinor: 12})
+	table, err := p.Resolve(seccomp.Target{Arch: arch, KernelMajor: 6, KernelMinor: 12})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +45,6 @@ func answers(table *seccomp.Table, nr int) (allows, refuses bool) {
 
 // TestEveryRefusedCallHasARow: the table has the calls that the default preset refuses, no others, and its fixes fix.
 func TestEveryRefusedCallHasARow(t *testing.T) {
-	standard, debugging := table(t, "default"), table(t, "debug")
 	listed := map[string]bool{}
 	for _, r := range rows {
 		for _, name := range strings.Fields(r.calls) {
@@ -56,8 +57,15 @@ func TestEveryRefusedCallHasARow(t *testing.T) {
 			t.Errorf("%s: %q is no sentence without its stop", r.calls, r.why)
 		}
 	}
+	for arch, audit := range arches {
+		checkRows(t, listed, table(t, "default", arch), table(t, "debug", arch), audit)
+	}
+}
+
+func checkRows(t *testing.T, listed map[string]bool, standard, debugging *seccomp.Table, audit uint32) {
+	t.Helper()
 	for nr := range 512 {
-		name, _ := seccomp.CallName(int32(nr), seccomp.NativeAudit())
+		name, _ := seccomp.CallName(int32(nr), audit)
 		if name == "" {
 			continue
 		}
@@ -82,19 +90,24 @@ func TestEveryRefusedCallHasARow(t *testing.T) {
 
 // TestNarrowPresets: what a narrower preset refuses and the default one allows names the default one.
 func TestNarrowPresets(t *testing.T) {
-	standard := table(t, "default")
 	for _, preset := range []string{"strict", "compute", "build"} {
-		narrow := table(t, preset)
-		for nr := range 512 {
-			name, _ := seccomp.CallName(int32(nr), seccomp.NativeAudit())
-			_, refuses := answers(narrow, nr)
-			allows, _ := answers(standard, nr)
-			if name == "" || !refuses {
-				continue
-			}
-			if _, fix := Call(name, preset); (fix == "--seccomp default") != allows {
-				t.Errorf("%s: %s: fix %q, and the default preset allows it: %v", preset, name, fix, allows)
-			}
+		for arch, audit := range arches {
+			checkNarrow(t, preset, table(t, preset, arch), table(t, "default", arch), audit)
+		}
+	}
+}
+
+func checkNarrow(t *testing.T, preset string, narrow, standard *seccomp.Table, audit uint32) {
+	t.Helper()
+	for nr := range 512 {
+		name, _ := seccomp.CallName(int32(nr), audit)
+		_, refuses := answers(narrow, nr)
+		allows, _ := answers(standard, nr)
+		if name == "" || !refuses {
+			continue
+		}
+		if _, fix := Call(name, preset); (fix == "--seccomp default") != allows {
+			t.Errorf("%s: %s: fix %q, and the default preset allows it: %v", preset, name, fix, allows)
 		}
 	}
 }

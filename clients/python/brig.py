@@ -47,7 +47,7 @@ from types import TracebackType
 from typing import IO, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 __all__ = [
-    "Applied", "BrigError", "ChangeSet", "Client", "Event", "FileInfo", "Image", "Language", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
+    "Applied", "BrigError", "ChangeSet", "Client", "Denial", "Event", "FileInfo", "Image", "Language", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
     "SandboxInfo", "Share", "SnapshotInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Untrusted", "Violation",
     "default_socket", "main",
 ]
@@ -121,6 +121,17 @@ class Violation:
 
 
 @dataclass(frozen=True)
+class Denial:
+    """What the jail has refused: a system call, a destination (layer network) or the command (layer exec)."""
+
+    layer: str
+    name: str
+    count: int = 0
+    why: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True)
 class Truncated:
     """How many bytes were left out between the head and the tail of each stream."""
 
@@ -169,6 +180,7 @@ class Result:
     usage: Dict[str, Any] = field(default_factory=dict)
     limits_hit: List[str] = field(default_factory=list)
     violations: List[Violation] = field(default_factory=list)
+    denials: List[Denial] = field(default_factory=list)
     network: Optional[Dict[str, Any]] = None
     truncated: Optional[Truncated] = None
     narrowed: List[str] = field(default_factory=list)
@@ -188,7 +200,7 @@ class Result:
     def to_dict(self) -> Dict[str, Any]:
         """The result as a model may read it: how it ended and what it said, without what is empty."""
         d = dataclasses.asdict(self)
-        more = ("signal", "stderr", "timed_out", "limits_hit", "violations", "truncated", "narrowed", "changes", "hints", "error")
+        more = ("signal", "stderr", "timed_out", "limits_hit", "violations", "denials", "truncated", "narrowed", "changes", "hints", "error")
         return {**{k: d[k] for k in ("status", "exit_code", "stdout")}, **{k: d[k] for k in more if d[k]}}
 
 
@@ -296,6 +308,8 @@ def _load(kind: Type[_T], body: Any) -> _T:
             continue
         if kind is Result and f.name == "violations":
             value = _list(Violation, body, f.name)
+        elif kind is Result and f.name == "denials":
+            value = _list(Denial, body, f.name)
         elif kind is Result and f.name == "changes":
             value = _list(ChangeSet, body, f.name)
         elif kind is Result and f.name == "truncated":

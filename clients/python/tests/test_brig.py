@@ -117,7 +117,7 @@ class Protocol(unittest.TestCase):
 
     def test_strange_answers(self) -> None:
         good = b'{"id":"r","status":"ok"'
-        for text in (b"no json", b"[]", b"{}", b"null", b"[1]", b"[" * 100000, good + b',"violations":5}', good + b',"violations":[1]}', good + b',"truncated":[]}',
+        for text in (b"no json", b"[]", b"{}", b"null", b"[1]", b"[" * 100000, good + b',"violations":5}', good + b',"violations":[1]}', good + b',"denials":[1]}', good + b',"truncated":[]}',
                      good + b',"exit_code":"0"}', good + b',"stdout":7}', good + b',"usage":[]}', b"\xff", b""):
             calls: List[Callable[[brig.Client], Any]] = [lambda c: c.run("1"), lambda c: c.languages(), lambda c: c.version(), lambda c: c.sandboxes(),
                                                          lambda c: brig.Sandbox(c, "s").list(), lambda c: brig.Sandbox(c, "s").allowed("x")]
@@ -311,6 +311,9 @@ class Server(unittest.TestCase):
         result = self.client.run("import sys\nprint(6 * 7, sys.argv[1], open('/input/f').read())\nsys.exit(3)", args=["ü"], files={"f": "hello"}, timeout=20)
         self.assertEqual((result.status, result.exit_code, result.stdout, result.ok), ("failed", 3, "42 ü hello\n", False))
         self.assertEqual(self.client.run(cmd=["cat"], stdin="in", timeout=20).stdout, "in")
+        refused = self.client.run(cmd=["unshare", "-m", "true"], timeout=20)
+        self.assertEqual([(d.layer, d.name, d.count) for d in refused.denials], [("syscall", "unshare", 1)])
+        self.assertIn("namespaces", refused.to_dict()["denials"][0]["why"])
         self.assertIn("usage", vars(result))
 
     def test_refusals(self) -> None:
