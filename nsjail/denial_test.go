@@ -146,7 +146,12 @@ func TestDenialsOfProfiles(t *testing.T) {
 			t.Errorf("%s: %q, %s, %q", c.rules, denials(r), r.Status, notes)
 		}
 	}
-	c := Command("true")
+	c := Command("unshare", "-m", "true")
+	c.Spec.NoInit = true
+	if _, r := mustRun(t, c); r.Denials != nil || !strings.Contains(strings.Join(r.Notes, " "), "not counted") {
+		t.Errorf("without init: %+v, %q", r.Denials, r.Notes)
+	}
+	c = Command("true")
 	c.Spec.Seccomp = profile(t, `{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[`+fmt.Sprintf(rule, "execve", "SCMP_ACT_ERRNO")+`]}`)
 	if e := startError(t, c); e.Op != "exec" { // and the start does not wait for an answer for ever
 		t.Errorf("%v", e)

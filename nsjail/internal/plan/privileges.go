@@ -69,6 +69,9 @@ func (r *resolver) filter() {
 	if name == "default" {
 		r.Enforced["sockets"] = "seccomp: AF_UNIX, AF_INET, AF_INET6, NETLINK_ROUTE; no host socket below a bind"
 	}
+	if r.Spec.NoInit {
+		r.Notes = append(r.Notes, "without init refused calls are not counted")
+	}
 	if r.Heard == nil {
 		r.loadFilter(r.Host.Filter, r.Host.FilterFlags)
 		return
@@ -122,20 +125,19 @@ func (r *resolver) listen() {
 		return
 	}
 	heard, changed := seccomp.NotifyDenials(h.Filter)
-	starts := startNotifies(heard)
-	if r.Counted = changed && !h.FilterKills && !starts; !r.Counted {
+	if r.Counted = changed && !h.FilterKills; !r.Counted {
 		kills, does := seccomp.NotifyKills(h.Filter)
 		if !bytes.Equal(kills, heard) {
-			r.Notes = append(r.Notes, "refused calls are not counted: the profile also kills, or refuses what a start needs")
+			r.Notes = append(r.Notes, "refused calls are not counted: the profile also kills")
 		}
-		heard, changed, starts = kills, does, startNotifies(kills)
+		heard, changed = kills, does
 	}
 	if !changed {
 		return
 	}
 	why := h.NoListener
-	if starts {
-		why = "the profile kills for execve or exit_group, which the start of a payload needs"
+	if startNotifies(heard) {
+		why = "the profile kills for or refuses execve or exit_group, which the start of a payload needs"
 	}
 	if l, ok := r.Spec.Limits.Rlimits["nofile"]; ok && l.Soft >= 0 && l.Soft < MinFiles {
 		why = fmt.Sprintf("the limit of %d open files leaves no room for a listener", l.Soft)
