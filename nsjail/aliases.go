@@ -5,6 +5,7 @@ import (
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
+	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/spec"
 )
 
@@ -134,7 +135,8 @@ func PassEnv(patterns, environ []string) (passed []string, err error) {
 	return host.PassEnv(patterns, environ)
 }
 
-// BuildEnv returns the payload's environment: PATH, HOME, LANG and TERM, then the passed variables, then Spec.Env.
+// BuildEnv returns the payload's environment: PATH, HOME, LANG and TERM unless Spec.BareEnv is set, then the passed
+// variables, then Spec.Env.
 func BuildEnv(s *Spec, passed []string, term string) []string { return host.BuildEnv(s, passed, term) }
 
 // SeccompNames returns the names of the built-in filters for Spec.Seccomp. Any other value is a file.
@@ -148,6 +150,9 @@ func Masks() (hidden, readOnly []string) { return host.Masks() }
 
 // DelegateScript returns a sh(1) script with which root delegates control groups to a user, given by name or uid.
 func DelegateScript(user string) (string, error) { return host.DelegateScript(user) }
+
+// Given is a file that is a stream of the payload's itself, see Cmd.Stdin.
+type Given = run.Given
 
 // The types of a plan.
 type (

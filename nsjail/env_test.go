@@ -61,6 +61,7 @@ func TestBuildEnv(t *testing.T) {
 		{&spec.Spec{TTY: true}, nil, "vt100", []string{"PATH=" + spec.DefaultPath, "HOME=/home/brig", "LANG=C.UTF-8", "TERM=vt100"}},
 		{&spec.Spec{Env: []string{"B=2", "A=3", "B=4", "HOME=/h"}}, []string{"A=1", "PATH=/p"}, "",
 			[]string{"PATH=/p", "HOME=/h", "LANG=C.UTF-8", "TERM=dumb", "A=3", "B=4"}},
+		{&spec.Spec{BareEnv: true, Env: []string{"B=2"}}, []string{"A=1"}, "", []string{"A=1", "B=2"}},
 	} {
 		if got := host.BuildEnv(tt.spec, tt.passed, tt.term); !slices.Equal(got, tt.want) {
 			t.Errorf("BuildEnv(%+v, %q) = %q, want %q", tt.spec, tt.passed, got, tt.want)

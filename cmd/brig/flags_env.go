@@ -17,6 +17,8 @@ func (b *builder) envFlags() []cli.Flag {
 			Help: "set the variables of FILE, one NAME=VALUE a line, as docker reads it"},
 		{Name: "pass-env", Args: "NAME|GLOB", Many: true, Set: b.list("pass_env", &b.inv.spec.PassEnv),
 			Help: "pass the caller's variables; a glob never matches tokens, keys, passwords and the like"},
+		{Name: "bare-env", Path: "bare_env", Set: cli.Switch(&b.inv.spec.BareEnv, true),
+			Help: "set no PATH, HOME, LANG and TERM: only the variables that flags name"},
 		{Name: "workdir", Short: 'w', Args: "DIR", Path: "workdir", Set: textFlag(&b.inv.spec.Workdir, "/work"),
 			Help: "start in DIR of the jail instead of /work"},
 		{Name: "user", Short: 'u', Args: "UID[:GID]", Path: "user", Set: textFlag(&b.inv.spec.User, "1000:1000"),

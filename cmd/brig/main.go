@@ -6,10 +6,18 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 
 	"brig/internal/cli"
 )
 
 func main() {
-	os.Exit(program().Main(os.Args[1:], cli.Stdio{Name: "brig", In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	args := os.Args[1:]
+	switch filepath.Base(os.Args[0]) {
+	case "isolate":
+		args = append([]string{"isolate"}, args...)
+	case "isolate-check-environment":
+		args = append([]string{"doctor"}, args...)
+	}
+	os.Exit(program().Main(args, cli.Stdio{Name: "brig", In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"brig/cmd/brig/internal/isolate"
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
@@ -24,6 +25,8 @@ func program() *cli.Program {
 			{Name: "gc", Args: "[--json] [--cgroup-parent PATH]", Run: gcCmd, Flags: new(gcOptions).flags, About: gcAbout,
 				What: "remove the control groups that killed runs have left"},
 			changed[0], changed[1], changed[2], changed[3],
+			{Name: "isolate", Args: "[OPTION...] --init|--run|--cleanup [-- PROGRAM [ARG...]]", Run: isolate.Main,
+				What: "take the command line of isolate, as when brig is called by that name; docs/isolate.md"},
 			daemon("image", "pull|import|list|inspect|rm|prune|export|commit [ARG...]", "bring, show and remove images"),
 			daemon("policy", "list|show|schema|lint|diff|explain [ARG...]", "check and compare what agents may do"),
 			daemon("token", "keygen|mint|attenuate|inspect|verify|revoke [ARG...]", "make and narrow capability tokens"),

@@ -3,7 +3,7 @@ _brig() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} left=0 flag= i
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run explain learn spec doctor gc diff apply discard changes image policy token audit serve mcp version help completion man" -- "$cur"))
+		COMPREPLY=($(compgen -W "run explain learn spec doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man" -- "$cur"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -14,6 +14,7 @@ _brig() {
 	apply) COMPREPLY=($(compgen -W "--force --dry-run --help" -- "$cur")); return ;;
 	discard) COMPREPLY=($(compgen -W "--all --force --help" -- "$cur")); return ;;
 	changes) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;
+	isolate) COMPREPLY=($(compgen -W "--help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	image) COMPREPLY=($(compgen -W "pull import list inspect rm prune export commit --help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	policy) COMPREPLY=($(compgen -W "list show schema lint diff explain --help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	token) COMPREPLY=($(compgen -W "keygen mint attenuate inspect verify revoke --help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
@@ -21,7 +22,7 @@ _brig() {
 	serve) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
 	mcp) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
 	version) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;
-	help) COMPREPLY=($(compgen -W "run explain learn spec doctor gc diff apply discard changes image policy token audit serve mcp version help completion man net limits seccomp --help" -- "$cur")); return ;;
+	help) COMPREPLY=($(compgen -W "run explain learn spec doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man net limits seccomp --help" -- "$cur")); return ;;
 	completion) COMPREPLY=($(compgen -W "bash zsh fish --help" -- "$cur")); return ;;
 	man) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
 	*) return ;;
@@ -41,7 +42,7 @@ _brig() {
 	if [[ $cur == "=" ]]; then cur=; left=1; fi
 	if ((left == 0)); then
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W "--help --input --work --cow --apply-if-ok --output --bind --ro-bind --ro-bind-live --tmpfs --symlink --dir --file --protect --no-protect --etc --image --image-store --pull --entrypoint --rootfs --rootfs-writable --commit --env --env-file --pass-env --workdir --user --hostname --net --allow --deny --net-policy --net-limit --net-redirect --net-log --publish --seccomp --tty --interactive --rm --init --no-init --require --optional --timeout --idle-timeout --grace --cpu-time --pids-limit --memory --memory-swap --cpus --max-output --output-limit --ulimit --memory-high --memory-zswap --memory-reservation --memory-min --no-oom-group --cpu-period --cpu-burst --cpu-weight --cpuset-cpus --cpuset-mems --device-read-bps --device-write-bps --device-read-iops --device-write-iops --io-weight --hugetlb --cgroup --cgroup-parent --systemd-scope --spec --report --report-fd --json" -- "$cur"))
+			COMPREPLY=($(compgen -W "--help --input --work --cow --apply-if-ok --output --bind --ro-bind --ro-bind-live --tmpfs --symlink --dir --file --protect --no-protect --etc --image --image-store --pull --entrypoint --rootfs --rootfs-writable --commit --env --env-file --pass-env --bare-env --workdir --user --hostname --net --allow --deny --net-policy --net-limit --net-redirect --net-log --publish --seccomp --tty --interactive --rm --init --no-init --require --optional --timeout --idle-timeout --grace --cpu-time --pids-limit --memory --memory-swap --cpus --max-output --output-limit --ulimit --memory-high --memory-zswap --memory-reservation --memory-min --no-oom-group --cpu-period --cpu-burst --cpu-weight --cpuset-cpus --cpuset-mems --device-read-bps --device-write-bps --device-read-iops --device-write-iops --io-weight --hugetlb --cgroup --cgroup-parent --systemd-scope --spec --report --report-fd --json" -- "$cur"))
 		else
 			_brig_command "$COMP_CWORD"
 		fi

@@ -13,6 +13,7 @@ _brig() {
 		'apply:make these changes in the directory itself'
 		'discard:remove them without a trace'
 		'changes:list the changes that wait to be applied or discarded'
+		'isolate:take the command line of isolate, as when brig is called by that name; docs/isolate.md'
 		'image:bring, show and remove images (brigd image)'
 		'policy:check and compare what agents may do (brigd policy)'
 		'token:make and narrow capability tokens (brigd token)'
@@ -60,6 +61,7 @@ _brig() {
 			'*--env=[set a variable; the name alone passes the caller'\''s value]:NAME\[=VALUE\]:'
 			'*--env-file=[set the variables of FILE, one NAME=VALUE a line, as docker reads it]:FILE:_files'
 			'*--pass-env=[pass the caller'\''s variables; a glob never matches tokens, keys, passwords and the like]:NAME|GLOB:'
+			'--bare-env[set no PATH, HOME, LANG and TERM\: only the variables that flags name]'
 			'-w[start in DIR of the jail instead of /work]:DIR:'
 			'--workdir=[start in DIR of the jail instead of /work]:DIR:'
 			'-u[the payload'\''s ids inside the jail, instead of 1000\:1000; outside it stays unprivileged]:UID\[\:GID\]:'
@@ -129,6 +131,7 @@ _brig() {
 	apply) if ((CURRENT == 2)); then compadd -- --force --dry-run --help; else _files; fi ;;
 	discard) if ((CURRENT == 2)); then compadd -- --all --force --help; else _files; fi ;;
 	changes) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
+	isolate) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	image) if ((CURRENT == 2)); then compadd -- pull import list inspect rm prune export commit --help; else _files; fi ;;
 	policy) if ((CURRENT == 2)); then compadd -- list show schema lint diff explain --help; else _files; fi ;;
 	token) if ((CURRENT == 2)); then compadd -- keygen mint attenuate inspect verify revoke --help; else _files; fi ;;
@@ -136,7 +139,7 @@ _brig() {
 	serve) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	mcp) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	version) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
-	help) if ((CURRENT == 2)); then compadd -- run explain learn spec doctor gc diff apply discard changes image policy token audit serve mcp version help completion man net limits seccomp --help; else _files; fi ;;
+	help) if ((CURRENT == 2)); then compadd -- run explain learn spec doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man net limits seccomp --help; else _files; fi ;;
 	completion) if ((CURRENT == 2)); then compadd -- bash zsh fish --help; else _files; fi ;;
 	man) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	esac

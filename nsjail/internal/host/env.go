@@ -88,9 +88,9 @@ func passes(patterns []string, name, value string) bool {
 	return false
 }
 
-// BuildEnv returns the payload's environment: PATH, HOME, LANG and TERM, then what was passed, then Spec.Env. A later
-// value replaces an earlier one in its place, so that the order depends on nothing but the arguments. term is the
-// caller's TERM, which counts with a TTY only: that is when the payload talks to the caller's terminal.
+// BuildEnv returns the payload's environment: PATH, HOME, LANG and TERM unless it is bare, then what was passed, then
+// Spec.Env. A later value replaces an earlier one in its place, so that the order depends on nothing but the arguments.
+// term is the caller's TERM, which counts with a TTY only: that is when the payload talks to the caller's terminal.
 func BuildEnv(s *spec.Spec, passed []string, term string) []string {
 	switch {
 	case !s.TTY:
@@ -99,6 +99,9 @@ func BuildEnv(s *spec.Spec, passed []string, term string) []string {
 		term = "xterm-256color"
 	}
 	own := []string{"PATH=" + spec.DefaultPath, "HOME=" + home(s), "LANG=C.UTF-8", "TERM=" + term}
+	if s.BareEnv {
+		own = nil
+	}
 	var env []string
 	place := map[string]int{}
 	for _, e := range slices.Concat(own, passed, s.Env) {

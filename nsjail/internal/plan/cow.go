@@ -16,7 +16,7 @@ func (r *resolver) cow(e *rootfs.Entry, i int, m spec.Mount) {
 	src := r.Host.Sources[spec.SourceKey(i)]
 	r.mayOverlay(i, m, src)
 	e.Kind, e.Attr, e.Mode = rootfs.COW, attrRead, src.Mode&0o1777
-	e.Source = r.source(spec.SourceKey(i), m.Target, e.Attr)
+	e.Source = r.source(spec.SourceKey(i), m.Target, e.Attr, false)
 	e.Upper, r.Uppers = r.upper(i, m), append(r.Uppers, i)
 	e.Size, e.Inodes = int64(m.Size), m.Inodes
 	for _, p := range r.Host.Protected {

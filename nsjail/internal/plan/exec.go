@@ -61,13 +61,15 @@ func (r *resolver) candidates(name string) (files []string) {
 	if strings.Contains(name, "/") {
 		return []string{name}
 	}
+	dirs := spec.DefaultPath // a bare environment may have none
 	for _, e := range r.Env {
 		if v, ok := strings.CutPrefix(e, "PATH="); ok {
-			for _, dir := range strings.Split(v, ":") {
-				if path.IsAbs(dir) {
-					files = append(files, path.Join(dir, name))
-				}
-			}
+			dirs = v
+		}
+	}
+	for _, dir := range strings.Split(dirs, ":") {
+		if path.IsAbs(dir) {
+			files = append(files, path.Join(dir, name))
 		}
 	}
 	if len(files) == 0 {

@@ -105,7 +105,7 @@ func (r *resolver) bind(e *rootfs.Entry, key string, m spec.Mount) {
 		return
 	}
 	e.Kind, e.Attr = rootfs.Bind, attrOf(m)
-	e.Source = r.source(key, m.Target, e.Attr)
+	e.Source = r.source(key, m.Target, e.Attr, m.Plain)
 	switch why := cmp.Or(host.NoOverlay, r.noIDMapLayer()); {
 	case m.Writable || m.Live:
 	case why == "":
@@ -119,10 +119,14 @@ func (r *resolver) bind(e *rootfs.Entry, key string, m spec.Mount) {
 }
 
 func attrOf(m spec.Mount) uint64 {
+	attr := attrRead
 	if m.Writable {
-		return attrPrivate
+		attr = attrPrivate
 	}
-	return attrRead
+	if m.NoExec {
+		attr |= unix.MOUNT_ATTR_NOEXEC
+	}
+	return attr
 }
 
 // volume shows a Volume's directory, which the volume's launcher makes and the keeper passes.
@@ -146,8 +150,8 @@ func (r *resolver) pass(m Passed) program.Slot {
 // source returns how the jail reaches a file of the host. If the caller is root, the launcher is already an
 // unprivileged user, so the keeper makes the mount, idmapped, and passes it. Otherwise the jail opens the path itself
 // and checks the identity of the file. A jail in a prepared root, where the host's files are missing, gets the mount
-// from a helper in the host's root.
-func (r *resolver) source(key, target string, attr uint64) rootfs.Source {
+// from a helper in the host's root. A plain mount keeps the owners of its files.
+func (r *resolver) source(key, target string, attr uint64, plain bool) rootfs.Source {
 	h := r.Host.Sources[key]
 	s := rootfs.Source{Path: h.Path, Dev: h.Dev, Ino: h.Ino, Dir: h.Dir, Root: h.Root}
 	idmap := false
@@ -155,6 +159,7 @@ func (r *resolver) source(key, target string, attr uint64) rootfs.Source {
 	case r.Host.Drop && r.Host.Missing["idmap"] != "":
 		r.plain(h, attr)
 		return s
+	case r.Host.Drop && plain:
 	case r.Host.Drop:
 		idmap = r.require("idmap", "binds show their owner's files as the payload's", h.NoIDMap, "")
 	case r.Mode.Root == nil:

@@ -43,6 +43,19 @@ type Streams struct {
 	took    chan bool // receives whether first was written; nil without
 }
 
+// Given is a file that the payload gets itself, with its open file description (open(2)): it may move the offset,
+// change the flags and truncate it. The caller has opened it for the payload alone.
+type Given struct{ *os.File }
+
+// give duplicates a given file as the next stream. It returns -1 for any other reader or writer.
+func give(s any) (int, error) {
+	g, ok := s.(*Given)
+	if !ok || g == nil {
+		return -1, nil
+	}
+	return unix.FcntlInt(g.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+}
+
 // Open returns the three descriptors for the payload's stdin, stdout and stderr. They are the caller's files, opened
 // again, if that is possible and the keeper need not read or bound the stream. Otherwise they are pipes that the keeper
 // copies. A stream that is not set is /dev/null. On error, Open returns the descriptors that are already open.
@@ -66,6 +79,9 @@ func (s *Streams) open(i int) (int, error) {
 	if s.TTY || s.In == nil { // a terminal replaces all three
 		return OpenNull()
 	}
+	if fd, err := give(s.In); fd >= 0 || err != nil {
+		return fd, err
+	}
 	if f, ok := s.In.(*os.File); ok && f != nil {
 		if fd, err := s.lend(f); fd >= 0 || err != nil {
 			return fd, err
@@ -83,6 +99,9 @@ func (s *Streams) output(i int) (int, error) {
 	if !s.Read {
 		if w == nil {
 			return OpenNull()
+		}
+		if fd, err := give(w); fd >= 0 || err != nil {
+			return fd, err
 		}
 		if f, ok := w.(*os.File); ok && f != nil {
 			if fd, err := s.lend(f); fd >= 0 || err != nil {

@@ -144,6 +144,12 @@ func (c *checker) mountFields(field string, m Mount) {
 	if m.Live && (m.Type != MountBind || m.Writable) {
 		c.add(field+".live", "it is only for a read-only bind", "remove it")
 	}
+	if m.Plain && m.Type != MountBind {
+		c.add(field+".plain", "it is only for a bind", "remove it")
+	}
+	if m.NoExec && m.Type != MountBind && m.Type != MountVolume {
+		c.add(field+".no_exec", "it is only for a bind or a volume", "remove it")
+	}
 	if m.Mode != "" {
 		c.mode(field+".mode", m, t.mode)
 	}

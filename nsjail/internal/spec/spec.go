@@ -22,6 +22,8 @@ type Spec struct {
 	// PassEnv names variables of the caller to pass on. A name may be a glob (`LC_*`). A glob never matches a sensitive
 	// name (see Sensitive), which must be written in full.
 	PassEnv []string `json:"pass_env,omitempty"`
+	// BareEnv leaves out PATH, HOME, LANG and TERM: the payload's environment is what PassEnv and Env say.
+	BareEnv bool `json:"bare_env,omitempty"`
 	// Workdir is the absolute path of the payload's initial working directory; "" means /work.
 	Workdir string `json:"workdir,omitempty"`
 	// User is the identity inside the jail, "UID[:GID]" in digits. The GID defaults to the UID, and "" means "1000:1000".
@@ -113,6 +115,12 @@ type Mount struct {
 	// if the kernel allows that, and a file of at most 1 MiB is a copy. File locks, watches (inotify(7)) and sockets do
 	// not work through an overlay or a copy.
 	Live bool `json:"live,omitempty"`
+	// Plain leaves the owners of a bind's files as they are. Called by root, the payload then has the permissions there
+	// that every user has, instead of the owner's, and what it creates belongs to its own uid of the host. For an
+	// ordinary user all binds are plain. No flag sets it.
+	Plain bool `json:"plain,omitempty"`
+	// NoExec refuses execve(2) of what is in a bind or a volume (mount(8) noexec). No flag sets it.
+	NoExec bool `json:"no_exec,omitempty"`
 	// Size is the capacity of a tmpfs, or of the changes of a cow, in bytes; 0 means DefaultTmpfsSize or DefaultCOWSize.
 	Size Bytes `json:"size,omitempty"`
 	// Inodes is the number of files that a tmpfs, or the changes of a cow, can hold; 0 means DefaultTmpfsInodes or

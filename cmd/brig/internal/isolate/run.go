@@ -1,0 +1,245 @@
+package isolate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"brig/internal/sys"
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
+)
+
+// running is a run of a program in a box.
+type running struct {
+	*call
+	cmd         *nsjail.Cmd
+	end         context.CancelFunc
+	interrupted atomic.Int32 // the signal to isolate
+	overTime    atomic.Bool
+	overSize    atomic.Bool // inherited output is above --fsize
+	files       []*os.File  // to be closed at the end
+}
+
+// run performs --run: the box's files become the program's, and the caller's again at the end.
+func (c *call) run(b *box) (code int, err error) {
+	signal.Ignore(unix.SIGPIPE, unix.SIGXFSZ, unix.SIGUSR1, unix.SIGUSR2)
+	j, err := c.translate(c.facts(b))
+	if err != nil {
+		return 0, err
+	}
+	id, err := program()
+	if err != nil {
+		return 0, err
+	}
+	if err := b.temporary(j.temps); err != nil {
+		return 0, err
+	}
+	uid, gid, back := -1, -1, -1
+	if id.change {
+		uid, gid, back = id.uid, id.gid, b.uid
+	}
+	if err := b.hand(j.temps, uid, gid, c.Special); err != nil {
+		return 0, err
+	}
+	code, err = c.execute(j, id)
+	return code, errors.Join(err, b.hand(j.temps, back, b.gid, c.Special))
+}
+
+// execute runs the program and reports how it ended.
+func (c *call) execute(j *job, id identity) (int, error) {
+	r := &running{call: c}
+	defer r.close()
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	r.end = end
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM)
+	go func() {
+		if s, ok := (<-caught).(syscall.Signal); ok {
+			r.interrupted.Store(int32(s))
+			end()
+		}
+	}()
+	runner, err := nsjail.ForkedRunner()
+	if err != nil {
+		return 0, err
+	}
+	defer runner.Close()
+	r.cmd = runner.CommandSpec(ctx, j.spec)
+	if err := r.streams(ctx, j, id); err != nil {
+		return 0, err
+	}
+	if err := r.cmd.Start(); err != nil {
+		return r.notStarted(err)
+	}
+	c.say("Started " + strings.Join(c.Args, " "))
+	if c.Time > 0 && !c.CG {
+		stop := r.watchTime(max(c.Time, c.Extra))
+		defer stop()
+	}
+	result, err := r.cmd.Wait()
+	if err != nil {
+		return 0, err
+	}
+	return r.report(result), nil
+}
+
+// notStarted reports a program that cannot be executed as isolate does, and any other reason as an error.
+func (r *running) notStarted(err error) (int, error) {
+	why := error(unix.ENOENT)
+	var e *nsjail.Error
+	switch {
+	case r.interrupted.Load() != 0:
+		return r.finish(&ended{interrupted: int(r.interrupted.Load())}), nil
+	case errors.Is(err, nsjail.ErrNotFound):
+	case errors.Is(err, nsjail.ErrNotExecutable):
+		if why = unix.EACCES; errors.As(err, &e) && e.Errno != 0 {
+			why = e.Errno
+		}
+	case errors.As(err, &e):
+		return 0, errors.New(e.Named(e.Op))
+	default:
+		return 0, err
+	}
+	var out io.Writer = r.std.Err
+	if w := r.cmd.Stderr; w != nil {
+		out = w
+	}
+	_, _ = fmt.Fprintf(out, "execve(\"%s\"): %s\n", r.Args[0], strerror(why))
+	return r.finish(&ended{exit: 127}), nil
+}
+
+// report converts a Result.
+func (r *running) report(result *nsjail.Result) int {
+	u := &result.Usage
+	e := &ended{time: time.Duration(u.User + u.System), wall: time.Duration(u.Wall), rss: u.MaxRSS / 1024,
+		voluntary: u.VoluntarySwitches, forced: u.ForcedSwitches, group: r.CG, groupMem: int64(u.MemoryPeak) / 1024,
+		oom: u.OOMKills > 0, exit: result.ExitCode, interrupted: int(r.interrupted.Load())}
+	e.overWall = result.TimedOut
+	e.overTime = r.overTime.Load() || r.CG && result.Status == nsjail.StatusCPU
+	switch {
+	case r.overSize.Load():
+		e.signal = int(unix.SIGXFSZ)
+	case result.Signal != "":
+		if e.signal = int(unix.SignalNum(result.Signal)); e.signal == 0 { // a real-time signal: SIG40
+			e.signal, _ = strconv.Atoi(strings.TrimPrefix(result.Signal, "SIG"))
+		}
+	case result.ExitCode < 0:
+		e.signal = int(unix.SIGKILL)
+	}
+	return r.finish(e)
+}
+
+func (r *running) finish(e *ended) int {
+	meta, line, code := e.verdict(r.Options)
+	r.write(meta)
+	if !r.Silent {
+		_, _ = fmt.Fprintln(r.std.Err, line)
+	}
+	return code
+}
+
+// interval is the time between two looks at the processor time.
+const interval = 50 * time.Millisecond
+
+// watchTime ends the run when the program has used more than a time of the processor. Without a control group that is
+// the time of the program's own process, as in isolate.
+func (r *running) watchTime(limit time.Duration) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			if used(r.cmd.Pid()) > limit {
+				r.overTime.Store(true)
+				r.end()
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// used returns the processor time of the first process that a jail's init has started: proc_pid_stat(5).
+func used(init int) time.Duration {
+	dir := "/proc/" + strconv.Itoa(init)
+	children, err := sys.ReadFile(dir + "/task/" + strconv.Itoa(init) + "/children")
+	if err != nil {
+		return 0 // the jail has ended
+	}
+	first, _, _ := bytes.Cut(children, []byte(" "))
+	stat, err := sys.ReadFile("/proc/" + string(first) + "/stat")
+	if err != nil || len(first) == 0 {
+		return 0
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	const perTick = time.Second / 100 // USER_HZ is 100 on all architectures of Linux that Go has
+	return time.Duration(user+system) * perTick
+}
+
+// program returns who the program is on the host.
+func program() (identity, error) {
+	if os.Geteuid() != 0 {
+		return identity{}, nil
+	}
+	h, err := nsjail.Look(&nsjail.Spec{Args: []string{"true"}})
+	if err != nil {
+		return identity{}, err
+	}
+	defer h.Close()
+	return identity{h.PayloadUID, h.PayloadGID, h.Drop}, nil
+}
+
+func (c *call) facts(b *box) *facts {
+	f := &facts{dir: b.dir, environ: os.Environ(), hardStack: -1, config: c.config, below: mountedBelow}
+	f.exists = func(dir string) bool {
+		st, err := os.Stat(dir)
+		return err == nil && st.IsDir()
+	}
+	var l unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_STACK, &l) == nil {
+		f.hardStack = int64(l.Max) // RLIM_INFINITY is -1
+	}
+	return f
+}
+
+// mountedBelow reports whether something is mounted below a directory: proc_pid_mountinfo(5). It reports so as well if
+// that cannot be known.
+func mountedBelow(dir string) bool {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false // the start will say so
+	}
+	table, err := sys.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return true
+	}
+	for line := range strings.Lines(string(table)) {
+		if f := strings.Fields(line); len(f) > 4 && strings.HasPrefix(f[4], strings.TrimSuffix(real, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}

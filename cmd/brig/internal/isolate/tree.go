@@ -1,0 +1,157 @@
+package isolate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"brig/internal/owned"
+	"brig/internal/words"
+
+	"golang.org/x/sys/unix"
+)
+
+// walk visits a tree that a program has left: of any depth, with any names and modes. It holds one directory at a time,
+// follows no link and enters no mount.
+type walk struct {
+	uid, gid int // the new owner, unless uid is negative
+	special  bool
+	dev      uint64
+	levels   []level
+}
+
+var errMoved = errors.New("it was moved meanwhile")
+
+// level is a directory that was entered and left for one below it.
+type level struct {
+	dev, ino uint64
+	dirs     []string // still to be visited
+	mode     uint32
+}
+
+// settle makes a uid the owner of a tree, unless it is negative, and removes what is neither a file nor a directory,
+// unless special is set.
+func settle(parent int, name string, uid, gid int, special bool) error {
+	w := walk{uid: uid, gid: gid, special: special}
+	fd, err := w.enter(parent, name)
+	for err == nil && len(w.levels) > 0 {
+		l := &w.levels[len(w.levels)-1]
+		next := -1
+		if n := len(l.dirs); n > 0 {
+			name = l.dirs[n-1]
+			l.dirs = l.dirs[:n-1]
+			next, err = w.enter(fd, name)
+		} else {
+			next, err = w.leave(fd)
+		}
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+		fd = next
+	}
+	if fd >= 0 {
+		unix.Close(fd)
+	}
+	if err != nil {
+		return fmt.Errorf("Cannot go through the files of the box: %s: %w", words.Quote(name), err)
+	}
+	return nil
+}
+
+// enter opens a directory, handles its files, and adds a level with the directories in it. Its owner can use it until
+// leave, whatever its mode.
+func (w *walk) enter(parent int, name string) (int, error) {
+	fd, _, err := owned.Open(parent, name, unix.O_DIRECTORY, 0o700)
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil {
+		if len(w.levels) == 0 {
+			w.dev = st.Dev
+		}
+		if st.Mode&0o700 != 0o700 {
+			err = unix.Fchmod(fd, st.Mode&0o7777|0o700)
+		}
+	}
+	l := level{dev: st.Dev, ino: st.Ino, mode: st.Mode & 0o7777}
+	if err == nil {
+		l.dirs, err = w.files(fd)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	w.levels = append(w.levels, l)
+	return fd, nil
+}
+
+// leave ends a directory and returns the one above, which must be the one that was entered from, or -1 at the top.
+func (w *walk) leave(fd int) (up int, err error) {
+	up = -1
+	done := w.levels[len(w.levels)-1]
+	w.levels = w.levels[:len(w.levels)-1]
+	if len(w.levels) > 0 {
+		if up, err = unix.Openat(fd, "..", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+			return -1, err
+		}
+		var st unix.Stat_t
+		err = unix.Fstat(up, &st)
+		if l := &w.levels[len(w.levels)-1]; err == nil && (st.Dev != l.dev || st.Ino != l.ino) {
+			err = errMoved
+		}
+	}
+	if err == nil && w.uid >= 0 {
+		err = unix.Fchown(fd, w.uid, w.gid)
+	}
+	if err == nil && done.mode&0o700 != 0o700 {
+		err = unix.Fchmod(fd, done.mode)
+	}
+	return up, err
+}
+
+// files handles the entries of a directory that are none themselves, and returns the names of those that are.
+func (w *walk) files(fd int) (dirs []string, err error) {
+	again, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	d := os.NewFile(uintptr(again), "")
+	defer d.Close()
+	for {
+		names, end := d.Readdirnames(1024)
+		for _, name := range names {
+			dir, err := w.file(fd, name)
+			if err != nil {
+				return nil, err
+			}
+			if dir {
+				dirs = append(dirs, name)
+			}
+		}
+		if end == io.EOF {
+			return dirs, nil
+		} else if end != nil {
+			return nil, end
+		}
+	}
+}
+
+func (w *walk) file(fd int, name string) (dir bool, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return false, err
+	}
+	switch kind := st.Mode & unix.S_IFMT; {
+	case st.Dev != w.dev:
+		return false, fmt.Errorf("unexpected mountpoint %s", words.Quote(name))
+	case kind == unix.S_IFDIR:
+		return true, nil
+	case kind != unix.S_IFREG && !w.special:
+		return false, unix.Unlinkat(fd, name, 0)
+	case w.uid >= 0:
+		return false, unix.Fchownat(fd, name, w.uid, w.gid, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	return false, nil
+}
