@@ -53,6 +53,9 @@ The header is a comment of "# field: value" lines:
   and victim (anybody may write there); $MARK is a name of its own, and set-ups add others
 - setup: what is prepared on the host and looked at afterwards: a function of internal/attack
 - plan: a change of the plan for both runs
+- unless: JSON of a Spec: a jail with these settings ("*" is any value) does not make the claim; nor does one that is
+  like the jail of spec= and bind= below
+- harm: what else happens on the host if it gets through; brig verify then performs it only where everything else holds
 - refusal: brig may also refuse to make such a jail
 - root, user: only as this caller, and why
 - off: how the mitigation is switched off: label=, call= delete operations of the plan, flag= a namespace, passed= an

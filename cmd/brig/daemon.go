@@ -14,16 +14,18 @@ import (
 // brigd beside this program, or else the one on PATH.
 func daemon(name, args, what string) cli.Command {
 	return cli.Command{Name: name, Args: args, What: what + " (brigd " + name + ")",
-		Run: func(args []string, std cli.Stdio) int {
-			path, err := findDaemon()
-			if err != nil {
-				return std.Fail(name + ": it is a command of brigd, which is neither beside brig nor on PATH; " +
-					"install it (make install), or name its directory in PATH")
-			}
-			argv := append([]string{"brigd", name}, args...)
-			err = syscall.Exec(path, argv, os.Environ()) // execve(2): returns only on failure
-			return std.Fail(name + ": " + words.Quote(path) + ": " + cli.Reason(err) + "; install brigd again")
-		}}
+		Run: func(args []string, std cli.Stdio) int { return execDaemon(name, args, std) }}
+}
+
+// execDaemon replaces this process by brigd. It returns only on failure.
+func execDaemon(name string, args []string, std cli.Stdio) int {
+	path, err := findDaemon()
+	if err != nil {
+		return std.Fail(name + ": it is a command of brigd, which is neither beside brig nor on PATH; " +
+			"install it (make install), or name its directory in PATH")
+	}
+	err = syscall.Exec(path, append([]string{"brigd", name}, args...), os.Environ()) // execve(2)
+	return std.Fail(name + ": " + words.Quote(path) + ": " + cli.Reason(err) + "; install brigd again")
 }
 
 func findDaemon() (string, error) {

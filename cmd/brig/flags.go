@@ -18,8 +18,11 @@ func (b *builder) flags() []cli.Flag {
 		b.groupFlags(), b.reportFlags()} {
 		table = append(table, group...)
 	}
-	if b.inv.command == "learn" {
+	switch b.inv.command {
+	case "learn":
 		table = append(table, b.learnFlags()...)
+	case "verify":
+		table = append(table, verifyFlags(b.inv)...)
 	}
 	return table
 }

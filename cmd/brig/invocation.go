@@ -13,7 +13,7 @@ import (
 
 // invocation is a parsed command line of run, explain or spec.
 type invocation struct {
-	command      string // run, explain or spec
+	command      string // run, explain, spec or verify
 	args         []string
 	spec         nsjail.Spec
 	report       string   // --report: a file to write the report to, or ""
@@ -32,6 +32,7 @@ type invocation struct {
 	fetched      bool     // brigd was executed for the image, and the forked launcher was closed before
 	held         *os.File // keeps the image from being removed
 	systemdScope bool     // --systemd-scope: make the group in a scope of systemd
+	verifying    []string // flags of verify for brigd
 	applyIfOK    bool     // --apply-if-ok: apply the changes of --cow
 	escaped      bool     // the user has typed ~. to end the jail
 	learn        learning // the flags of learn
@@ -45,7 +46,8 @@ type invocation struct {
 func (inv *invocation) problems() []string {
 	var lines []string
 	for _, p := range inv.spec.Check() {
-		if p.Path == "args" && len(inv.spec.Args) == 0 && (inv.seccompTable || inv.netTable || inv.command == "spec") {
+		if p.Path == "args" && len(inv.spec.Args) == 0 && (inv.seccompTable || inv.netTable || inv.command == "spec" ||
+			inv.command == "verify") {
 			continue // the filter needs no command, and a Spec without one can be a base for others
 		}
 		lines = append(lines, inv.translate(p))

@@ -19,6 +19,7 @@ func program() *cli.Program {
 			payload("explain", "print what run would do, system call by system call, and do nothing", explain),
 			learnCommand(),
 			payload("spec", "print the JSON that the flags mean, for --spec or for the Go library", printSpec),
+			verifyCommand(),
 			{Name: "doctor", Args: "[--json|--delegate USER]", Run: doctorCmd, Flags: new(doctorOptions).flags,
 				About: doctorAbout,
 				What:  "say which mechanisms this machine has and what to do about the missing ones"},
@@ -59,6 +60,7 @@ func examples() []cli.Example {
 		{"brig run --work . --json --max-output 64k -- ./untrusted", "a report for a program to read"},
 		{"brig explain --work . -- make test", "what run would do, without doing it"},
 		{"brig explain --seccomp", "the system-call filter"},
+		{"brig verify --work .", "whether this machine holds what these flags claim, attack by attack"},
 		{"brig spec --work . -- make test >job.json; brig run --spec job.json", "the same jail as a file"},
 	}
 }
@@ -177,6 +179,14 @@ func manualRest(m *cli.Page) {
 		"first, unless BRIG_CHANGES_KEEP says otherwise, as in age=720h,count=100,size=8g.",
 		"brig apply changes nothing, and exits with 1, if a file that is concerned is not what the run saw. It can be "+
 			"interrupted at any time: the next one goes on.")
+	m.Section("VERIFICATION", "brig verify takes the flags of run and these. It performs the attacks of brig's own test "+
+		"suite on this machine, each in such a jail of its own, and prints by layer what was tried, held, got through, is "+
+		"given up by a flag, and does not apply. What an attack looks for is made for it, and nothing of the caller's is "+
+		"written to. The exit status is 0 if all that is claimed has held, and 1 if something got through or nothing could "+
+		"be verified.")
+	for _, f := range verifyFlags(nil) {
+		m.Item("--"+f.Name, f.Args, f.Help)
+	}
 	m.Section("EXIT STATUS")
 	for _, e := range exitCodes() {
 		m.Item(e[0], "", e[1])

@@ -10,6 +10,7 @@ import (
 	"brig/cmd/brigd/internal/images"
 	"brig/cmd/brigd/internal/policycmd"
 	"brig/cmd/brigd/internal/tokencmd"
+	"brig/cmd/brigd/internal/verify"
 	"brig/internal/cli"
 	"brig/internal/words"
 )
@@ -31,6 +32,8 @@ func program() *cli.Program {
 				"make, narrow, show, check and revoke capability tokens",
 				tokencmd.Usage, tokencmd.Run),
 			tool("audit", "verify|show [ARG...]", "verify and show the audit log", auditcmd.Usage, auditcmd.Run),
+			tool("verify", "--spec FILE [FLAG...]", "perform attacks in a configuration and show what it holds",
+				verify.Usage, verify.Run),
 		},
 		WordsOnly: true,
 		Examples:  examples,
@@ -128,6 +131,8 @@ func manualRest(m *cli.Page) {
 	m.Verbatim(tokencmd.Usage)
 	m.Section("BRIGD AUDIT")
 	m.Verbatim(auditcmd.Usage)
+	m.Section("BRIGD VERIFY")
+	m.Verbatim(verify.Usage)
 	m.Section("SIGNALS", "After SIGTERM, SIGINT or SIGHUP no more runs are accepted; those that were accepted may go on "+
 		"for --drain-timeout. A second signal cancels them.")
 	m.Section("EXIT STATUS")

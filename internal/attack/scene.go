@@ -59,7 +59,8 @@ func NewScene(t T) *Scene {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &Scene{Vars: map[string]string{"DIR": dir, "MARK": filepath.Base(dir), "SECRETS": dir + "/secret"}}
+	s := &Scene{Vars: map[string]string{"DIR": dir, "MARK": filepath.Base(dir), "SECRETS": dir + "/secret",
+		"WORKDIR": "/work", "TARGETS": ""}}
 	for name, mode := range map[string]os.FileMode{"": 0o755, "in": 0o755, "work": 0o755, "victim": 0o777} {
 		p := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(p, mode), os.Chmod(p, mode)); err != nil {

@@ -1,5 +1,6 @@
 # kill(-1) reaches nothing outside the jail.
 # setup: host-process
+# harm: every process of the caller is killed
 # off: none, without its pid namespace the payload would kill the suite itself
 import os
 import signal

@@ -4,4 +4,5 @@
 import os
 from kernel import *
 
-escaped("the token is in the environment") if "ESCAPE_API_TOKEN" in os.environ else contained(sorted(os.environ))
+seen = [name for name, value in os.environ.items() if "host-secret-env" in value]
+escaped(f"secrets of the caller: {seen}") if seen else contained(sorted(os.environ))

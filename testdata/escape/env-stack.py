@@ -1,4 +1,5 @@
 # The memory of pid 1, which began as a copy of the keeper's helper, cannot be read.
+# unless: {"no_init": true}
 # off: call=PR_SET_DUMPABLE, 0
 from kernel import *
 

@@ -1,4 +1,5 @@
 # The jail's /etc holds none of the host's accounts, but for the names that every Debian has, and no machine-id.
+# unless: {"rootfs": {"path": "*"}}
 # off: bind=/etc
 import os
 from kernel import *

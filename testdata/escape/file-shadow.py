@@ -1,4 +1,5 @@
 # The host's /etc/shadow does not exist in the jail, not even as a name.
+# unless: {"rootfs": {"path": "*"}}
 # off: bind=/etc
 import os
 from kernel import *

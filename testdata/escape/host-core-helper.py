@@ -1,4 +1,5 @@
 # No crash starts a program on the host where kernel.core_pattern is a pipe: RLIMIT_CORE is 1 and stays so (core(5)).
+# unless: {"limits": {"rlimits": {"core": "*"}}}
 # off: spec={"seccomp": "unconfined"}
 import os
 import resource

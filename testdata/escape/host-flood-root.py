@@ -1,4 +1,7 @@
 # The tmpfs that the root stands on cannot be filled by the payload, which may not write there at all.
+# unless: {"rootfs": {"writable": true}}
+# unless: bind=/run
+# harm: a file is left in /run
 # off: call=mount_setattr(AT_FDCWD, "/"
 import os
 from kernel import *

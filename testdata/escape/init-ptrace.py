@@ -1,4 +1,5 @@
 # pid 1 cannot be traced by the payload, which has the same uid.
+# unless: {"no_init": true}
 # off: call=PR_SET_DUMPABLE, 0
 from kernel import *
 

@@ -1,4 +1,5 @@
 # process_vm_readv cannot read pid 1.
+# unless: {"no_init": true}
 # off: call=PR_SET_DUMPABLE, 0
 import ctypes
 from kernel import *

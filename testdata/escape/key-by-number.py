@@ -1,6 +1,7 @@
 # A key of the caller cannot be read by its number, though its permissions may let the same uid of the host do so.
 # args: $KEY
 # setup: session-key
+# unless: {"seccomp": "unconfined"}
 # off: spec={"seccomp": "unconfined"}
 # off: call=keyctl(KEYCTL_JOIN_SESSION_KEYRING
 import ctypes

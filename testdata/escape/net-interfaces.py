@@ -3,11 +3,10 @@
 # args: $NS_net
 # off: spec={"net": "host"}
 import os
-import socket
 import sys
 from kernel import *
 
-names = [n for _, n in socket.if_nameindex()]
+names = [line.split(":")[0].strip() for line in open("/proc/net/dev").readlines()[2:]]
 routes = open("/proc/net/route").read().splitlines()[1:]
 if names != ["lo"] or routes or os.readlink("/proc/self/ns/net") == sys.argv[1]:
     escaped(f"{names} {routes}")

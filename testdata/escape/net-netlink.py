@@ -1,4 +1,5 @@
 # Of netlink only NETLINK_ROUTE is there: not the kernel's events, audit or netfilter.
+# harm: the kernel may load modules for protocols that nobody here uses
 # off: spec={"seccomp": "unconfined"}
 from kernel import *
 

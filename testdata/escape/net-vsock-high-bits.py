@@ -1,4 +1,5 @@
 # Garbage above the low 32 bits of the family does not hide AF_VSOCK from the filter.
+# harm: the kernel may load modules for protocols that nobody here uses
 # off: spec={"seccomp": "unconfined"}
 from kernel import *
 

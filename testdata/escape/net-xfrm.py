@@ -1,4 +1,5 @@
 # Nobody sets up IPsec in a jail: what decrypts in place (Dirty Frag, CVE-2026-43284) needs a NETLINK_XFRM or AF_KEY socket first.
+# harm: the kernel may load modules for protocols that nobody here uses
 # off: spec={"seccomp": "unconfined"}
 from kernel import *
 

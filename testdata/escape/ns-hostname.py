@@ -1,6 +1,7 @@
 # The host's name is not visible.
 # args: $HOSTNAME
 # setup: host-names
+# unless: {"hostname": "*"}
 # off: flag=CLONE_NEWUTS
 # off: label=uts
 import os

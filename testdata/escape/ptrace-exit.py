@@ -12,7 +12,7 @@ for what, request, seize_with in (("PTRACE_SEIZE", None, EXIT), ("with others", 
     if pid == 0:
         signal.pause()
     r = call("ptrace", SEIZE, pid, 0, seize_with)
-    if request:
+    if request and r == 0:
         call("ptrace", 0x4207, pid, 0, 0)  # PTRACE_INTERRUPT: options are for a tracee that has stopped
         os.waitpid(pid, 0)
         r = call("ptrace", request, pid, 0, EXIT)

@@ -1,4 +1,5 @@
 # The root directory and its synthesised /etc are read-only, even for their owner.
+# unless: {"rootfs": {"writable": true}}
 # off: call=mount_setattr(AT_FDCWD, "/"
 from kernel import *
 

@@ -63,6 +63,17 @@ def denied(what, action, *args):
     escaped(f"{what} gave {got!r:.200}")
 
 
+def refused(kind, e, trace):
+    """Say that the jail refuses what the attack needs before it begins: a filter that is tighter than the default."""
+    if isinstance(e, OSError) and e.errno in (errno.EPERM, errno.ENOSYS):
+        print("REFUSED", e, flush=True)
+        os._exit(3)
+    sys.__excepthook__(kind, e, trace)
+
+
+sys.excepthook = refused
+
+
 def in_child(action):
     """Run action in a child; give its wait status."""
     sys.stdout.flush()

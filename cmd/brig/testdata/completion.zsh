@@ -7,6 +7,7 @@ _brig() {
 		'explain:print what run would do, system call by system call, and do nothing'
 		'learn:run a command until it works, and print the flags that it needs'
 		'spec:print the JSON that the flags mean, for --spec or for the Go library'
+		'verify:perform attacks in the jail of these flags, and show what it holds (brigd verify)'
 		'doctor:say which mechanisms this machine has and what to do about the missing ones'
 		'gc:remove the control groups that killed runs have left'
 		'diff:show the changes that a run with --cow has left'
@@ -33,7 +34,7 @@ _brig() {
 	shift words
 	((CURRENT--))
 	case $command in
-	run|explain|learn|spec)
+	run|explain|learn|spec|verify)
 		flags=(
 			'*--input=[show SRC of the host at /input, or DST, read-only]:SRC\[\:DST\]:_files'
 			'*--work=[show SRC at /work, or DST, writable; the payload starts in /work]:SRC\[\:DST\]:_files'
@@ -139,7 +140,7 @@ _brig() {
 	serve) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	mcp) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	version) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
-	help) if ((CURRENT == 2)); then compadd -- run explain learn spec doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man net limits seccomp --help; else _files; fi ;;
+	help) if ((CURRENT == 2)); then compadd -- run explain learn spec verify doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man net limits seccomp --help; else _files; fi ;;
 	completion) if ((CURRENT == 2)); then compadd -- bash zsh fish --help; else _files; fi ;;
 	man) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	esac

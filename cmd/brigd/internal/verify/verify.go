@@ -1,0 +1,183 @@
+// Package verify implements brigd verify, which performs the attacks of testdata in a configuration on this machine,
+// and reports which of them it holds. The attacks are run against the host for real: what they look for there is made
+// for them, and one whose success would do harm is performed only where everything else has held.
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"brig/internal/attack"
+	"brig/internal/words"
+	"brig/nsjail"
+	"brig/testdata"
+
+	"golang.org/x/sys/unix"
+)
+
+// Usage is the help text.
+const Usage = `  brig verify --work . --net none
+  brig spec --work . -- make test >job.json && brigd verify --spec job.json
+
+Usage: brigd verify --spec FILE [FLAG...]
+
+It performs the attacks of brig's own test suite in the jail of a Spec on this machine, each in a jail of its own, and
+prints layer by layer what was tried, held, and got through. What a setting gives up, such as --net host, is reported
+as given up by it. What does not apply is counted with the reason.
+
+  --spec FILE      the configuration, as brig spec prints it; - is standard input
+  --only NAME,...  only attacks with such a name, or that begin so: cap, net-alg
+  --all            print each attack, not only those that did not hold
+  --harmful        perform attacks whose success does harm to this machine, too
+  --json           print the report as JSON
+
+Exit codes: 0 all that the configuration claims has held; 1 something got through, or nothing could be verified;
+125 it could not be tried.
+`
+
+// options are the flags.
+type options struct {
+	spec, only         string
+	all, harmful, json bool
+}
+
+// Run runs brigd verify and returns the exit code.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	var o options
+	f := flag.NewFlagSet("verify", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.StringVar(&o.spec, "spec", "", "")
+	f.StringVar(&o.only, "only", "", "")
+	f.BoolVar(&o.all, "all", false, "")
+	f.BoolVar(&o.harmful, "harmful", false, "")
+	f.BoolVar(&o.json, "json", false, "")
+	err := f.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		if _, err = io.WriteString(stdout, Usage); err == nil {
+			return 0
+		}
+	}
+	if err == nil && f.NArg() > 0 {
+		err = fmt.Errorf("%s is not wanted; the command of the Spec is not run", words.Quote(f.Arg(0)))
+	}
+	code := exitUsage
+	if err == nil {
+		if code, err = private(args); code < 0 {
+			code, err = o.run(stdin, stdout)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "brigd verify: "+words.Printable(err.Error()))
+		return exitUsage
+	}
+	return code
+}
+
+const exitUsage = 125
+
+func (o *options) run(stdin io.Reader, stdout io.Writer) (code int, err error) {
+	s, err := o.read(stdin)
+	if err != nil {
+		return exitUsage, err
+	}
+	attacks, err := o.attacks()
+	if err != nil {
+		return exitUsage, err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	defer stop()
+	r, err := verify(ctx, s, attacks, o.harmful)
+	if err != nil {
+		return exitUsage, err
+	}
+	if ctx.Err() != nil {
+		return exitUsage, errors.New("it was interrupted")
+	}
+	if !o.json {
+		err = r.print(stdout, o.all)
+	} else {
+		e := json.NewEncoder(stdout)
+		e.SetIndent("", "  ")
+		err = e.Encode(r)
+	}
+	if err != nil {
+		return exitUsage, fmt.Errorf("cannot write to standard output: %w", err)
+	}
+	if r.Verdict != verdictHeld {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// read returns the Spec.
+func (o *options) read(stdin io.Reader) (*nsjail.Spec, error) {
+	if o.spec == "" {
+		return nil, errors.New("there is no --spec FILE; brig verify takes the flags of brig run")
+	}
+	in := stdin
+	if o.spec != "-" {
+		f, err := os.Open(o.spec)
+		if err != nil {
+			return nil, fmt.Errorf("--spec: %w; name a file that can be read", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, nsjail.MaxSpecSize+1))
+	if err == nil && len(data) > nsjail.MaxSpecSize {
+		err = fmt.Errorf("it is larger than %d bytes; shorten it", nsjail.MaxSpecSize)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--spec: %w", err)
+	}
+	s, err := nsjail.ParseSpec(data)
+	if err != nil {
+		return nil, fmt.Errorf("--spec: %w", err)
+	}
+	s.Args = []string{"python3", "-c", "import ctypes, fcntl, json, socket, struct, subprocess"}
+	for _, p := range s.Check() {
+		return nil, fmt.Errorf("--spec: %s: %s; %s", p.Path, p.Reason, p.Fix)
+	}
+	return s, nil
+}
+
+// attacks returns those that are asked for, by layer.
+func (o *options) attacks() ([]*attack.Attack, error) {
+	list, err := attack.Load(testdata.Files, "escape")
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list, func(a, b *attack.Attack) int {
+		_, i := attack.Layer(a.Name)
+		_, j := attack.Layer(b.Name)
+		return i - j
+	})
+	if o.only == "" {
+		return list, nil
+	}
+	var names []string
+	for _, a := range list {
+		names = append(names, a.Title())
+	}
+	picked := map[string]bool{}
+	for w := range strings.SplitSeq(o.only, ",") {
+		before, exact := len(picked), slices.Contains(names, w)
+		for _, n := range names {
+			if n == w || !exact && strings.HasPrefix(n, w+"-") {
+				picked[n] = true
+			}
+		}
+		if len(picked) == before && !exact {
+			return nil, fmt.Errorf("--only: %s is not an attack; %s", words.Quote(w), words.DidYouMean(w, names))
+		}
+	}
+	return slices.DeleteFunc(list, func(a *attack.Attack) bool { return !picked[a.Title()] }), nil
+}

@@ -1,0 +1,298 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"brig/internal/attack"
+	"brig/internal/test/asuser"
+	"brig/nsjail"
+)
+
+func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
+
+// at returns a report on a Spec, whose $IN, $WORK and $ROOT are directories of the test's.
+func at(t *testing.T, text, only string) *Report {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the attacks know the system calls of x86-64 only")
+	}
+	dir := t.TempDir()
+	err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755))
+	for _, d := range []string{"in", "work", "root/usr", "root/etc"} {
+		err = errors.Join(err, os.MkdirAll(filepath.Join(dir, d), 0o755))
+	}
+	for _, name := range []string{"bin", "lib", "lib64"} {
+		err = errors.Join(err, os.Symlink("usr/"+name, filepath.Join(dir, "root", name)))
+	}
+	profile := filepath.Join(dir, "open.json")
+	err = errors.Join(err, os.WriteFile(profile, []byte(`{"defaultAction": "SCMP_ACT_ALLOW"}`), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = strings.NewReplacer("$IN", dir+"/in", "$WORK", dir+"/work", "$ROOT", dir+"/root", "$OPEN", profile).Replace(text)
+	o := &options{spec: "-", only: only}
+	s, err := o.read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := o.attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := verify(t.Context(), s, list, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *Report) names(result Result) (names []string) {
+	for _, row := range r.Attacks {
+		if row.Result == result {
+			names = append(names, row.Name)
+		}
+	}
+	return names
+}
+
+const binds = `{"mounts": [{"type": "bind", "source": "$IN", "target": "/input"},
+	{"type": "bind", "source": "$WORK", "target": "/work", "writable": true}], "protect": ["@git"]}`
+
+// TestHolds: a jail with directories, which nothing weakens, holds what it claims.
+func TestHolds(t *testing.T) {
+	r := at(t, binds, "")
+	if bad := append(r.names(GotThrough), r.names(Unclear)...); len(bad) > 0 || r.Verdict != verdictHeld {
+		t.Errorf("%q: %s", bad, r.Summary)
+	}
+	if n := r.Counts[Held]; n < 150 {
+		t.Errorf("only %d attacks were held", n)
+	}
+	for _, row := range r.Attacks {
+		if row.Result == GivenUp && row.GivenUpBy == "" || (row.Result == NotApplicable) == row.Performed {
+			t.Errorf("%+v", row)
+		}
+		if row.Result == NotApplicable && row.Detail == "" {
+			t.Errorf("%s: no reason", row.Name)
+		}
+	}
+}
+
+// TestDefaultGivesUpNothing: the default jail claims whatever applies to it.
+func TestDefaultGivesUpNothing(t *testing.T) {
+	list, err := new(options).attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lane := range []string{"root", "user"} {
+		c, err := newConfig(&nsjail.Spec{}, lane, "/tmp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims := 0
+		for _, a := range list {
+			f, err := c.fit(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.skip == "" && f.givenUp != "" {
+				t.Errorf("%s: %s is given up by %s", lane, a.Name, f.givenUp)
+			}
+			if f.skip == "" {
+				claims++
+			}
+		}
+		if claims < 130 {
+			t.Errorf("%s: %d claims", lane, claims)
+		}
+	}
+}
+
+// weakenings are configurations that are weaker on purpose: which of the attacks in only get through, and which
+// setting is named. The others have to be held.
+var weakenings = []struct{ spec, only, through, by string }{
+	{`{"seccomp": "unconfined"}`, "ns-user,kernel-bpf,key-add,cap-sets", "ns-user kernel-bpf key-add", "--seccomp unconfined"},
+	{`{"seccomp": "$OPEN"}`, "kernel-userfaultfd,init-limits,cap-sets,cap-no-new-privs", "init-limits kernel-userfaultfd", "--seccomp "},
+	{`{"seccomp": "debug"}`, "init-pidfd-filter,ptrace-exit,ns-user,net-alg", "init-pidfd-filter ptrace-exit", "--seccomp debug"},
+	{`{"net": "host"}`, "net-loopback,net-abstract,net-interfaces,ns-own,ipc-shm", "ns-own net-abstract net-interfaces net-loopback", "--net host"},
+	{`{"mounts": [{"type": "bind", "source": "$WORK", "target": "/work", "writable": true}]}`, "protect-write,protect-rename-over,work-lease",
+		"protect-write protect-rename-over", "--no-protect"},
+	{`{"mounts": [{"type": "bind", "source": "$WORK", "target": "/work", "writable": true}], "protect": ["@git", "!.git/config"]}`,
+		"protect-write,protect-rename-parent,work-lease", "protect-write", "--no-protect=.git/config"},
+	{`{"mounts": [{"type": "bind", "source": "$WORK", "target": "/work", "writable": true}], "protect": ["@git"]}`,
+		"cow-write,cow-lock,work-lease,protect-write", "cow-write cow-lock", "--bind "},
+	{`{"mounts": [{"type": "bind", "source": "$IN", "target": "/input", "live": true}]}`, "input-lock,input-watch,input-write,input-create",
+		"input-lock input-watch", "--ro-bind-live "},
+	{`{"mounts": [{"type": "bind", "source": "$IN", "target": "/input", "live": true}], "optional": ["sockets"]}`,
+		"input-socket,input-socket-live,input-write", "input-socket input-socket-live", "--optional sockets"},
+	{`{"mounts": [{"type": "bind", "source": "/", "target": "/host"}]}`, "file-host-dir,root-dotdot,etc-write,root-write",
+		"file-host-dir root-dotdot", "--ro-bind / /host"},
+	{`{"mounts": [{"type": "bind", "source": "/tmp", "target": "/t", "writable": true}], "protect": ["@git"]}`,
+		"file-host-dir,file-shadow", "file-host-dir", "--bind /tmp /t"},
+	{`{"mounts": [{"type": "bind", "source": "/etc", "target": "/etc"}]}`, "file-shadow,file-accounts,etc-write,root-write",
+		"file-accounts file-shadow etc-write", "--ro-bind /etc /etc"},
+	{`{"mounts": [{"type": "file", "source": "/etc/hosts", "target": "/etc/machine-id"}]}`, "file-accounts,file-shadow",
+		"file-accounts", "--file /etc/hosts /etc/machine-id"},
+	{`{"pass_env": ["VERIFY_API_TOKEN"]}`, "env", "env-pid1 env-self", "--env VERIFY_API_TOKEN"},
+	{`{"env": ["DB_PASSWORD=correct horse"]}`, "env-self,env-stack", "env-self", "--env DB_PASSWORD"},
+	{`{"limits": {"processes": -1}}`, "host-flood-processes,host-flood-threads,host-flood-root", "host-flood-processes host-flood-threads",
+		"--pids-limit -1"},
+	{`{"no_init": true}`, "init,env-stack", "env-stack init-exe init-fds init-listener init-root init-signal init-vm-read", "--no-init"},
+	{`{"limits": {"rlimits": {"core": {"soft": 4096, "hard": 4096}}}}`, "host-core-helper,limit-raise", "host-core-helper", "--ulimit core"},
+	{`{"limits": {"rlimits": {"nofile": {"soft": 1024, "hard": 1024}}}}`, "limit-inflight,limit-files", "limit-inflight", "--ulimit nofile"},
+	{`{"rootfs": {"path": "$ROOT", "writable": true}, "mounts": [{"type": "bind", "source": "/usr", "target": "/usr"}]}`,
+		"root-write,host-flood-root,cap-sets", "root-write host-flood-root", "--rootfs-writable"},
+}
+
+// TestWeakenings: what gets through in a configuration that is weaker on purpose is given up by the setting that it is
+// weaker by, and is not a failure; what it does not give up holds.
+func TestWeakenings(t *testing.T) {
+	if len(weakenings) < 15 {
+		t.Errorf("%d weakenings are fewer than 15", len(weakenings))
+	}
+	for _, w := range weakenings {
+		t.Run(w.spec, func(t *testing.T) {
+			r := at(t, w.spec, w.only)
+			if got := strings.Join(r.names(GivenUp), " "); !sameWords(got, w.through) {
+				t.Errorf("given up: %s; want %s", got, w.through)
+			}
+			if bad := append(r.names(GotThrough), r.names(Unclear)...); len(bad) > 0 || r.Counts[Held] == 0 || r.Verdict != verdictHeld {
+				t.Errorf("%q: %s", bad, r.Summary)
+			}
+			for _, row := range r.Attacks {
+				if row.Result == GivenUp && !strings.HasPrefix(row.GivenUpBy, w.by) {
+					t.Errorf("%s is given up by %q; want %q", row.Name, row.GivenUpBy, w.by)
+				}
+			}
+			if !strings.Contains(r.Summary, "weaker than a default jail by "+w.by) {
+				t.Error(r.Summary)
+			}
+		})
+	}
+}
+
+func sameWords(a, b string) bool {
+	x, y := strings.Fields(a), strings.Fields(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}
+
+// TestThrough: an attack that gets through is a failure; one without a verdict is no success; what an attack prints
+// does not reach a terminal as it is; one that does harm is not performed after the first that got through.
+func TestThrough(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the attacks know the system calls of x86-64 only")
+	}
+	made := func(name, header, body string) *attack.Attack {
+		a, err := attack.Parse(name, "# The jail holds what nothing can hold.\n"+header+"# off: label=caps\n"+body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	through := made("cap-none.py", "", "print('ESCAPED \\x1b[2J', 'x' * 5000); raise SystemExit(1)\n")
+	crash := made("cap-crash.py", "", "print('\\x1b' * 4000000); raise ValueError\n")
+	forged := made("cap-forged.py", "", "print('CONTAINED'); raise SystemExit(4)\n")
+	harm := made("cap-harm.py", "# harm: the house burns\n", "print('CONTAINED')\n")
+	for want, list := range map[string][]*attack.Attack{
+		"got_through 1 of 1":                             {through, harm},
+		"not_verified 2 attacks gave no verdict; 1 held": {crash, forged, harm},
+		"held all 1 attacks":                             {harm},
+		"not_verified nothing was verified":              {},
+	} {
+		s, err := (&options{spec: "-"}).read(strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := verify(t.Context(), s, list, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := r.print(&text, true); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(r.Verdict+" "+r.Summary, want) || strings.Contains(text.String(), "\x1b") || text.Len() > 4000 {
+			t.Errorf("%s: %s %s\n%q", want, r.Verdict, r.Summary, text.String())
+		}
+		if len(list) > 0 && list[0] == through && !strings.Contains(text.String(), "the house burns if it gets through, as cap-none did: cap-harm") {
+			t.Error(text.String())
+		}
+	}
+}
+
+// TestNothing: a root without an interpreter, and bad input, are no success.
+func TestNothing(t *testing.T) {
+	r := at(t, `{"rootfs": {"path": "$ROOT"}}`, "")
+	if r.Verdict != verdictNothing || !strings.Contains(r.Summary, "there is no python3 in this root") || r.Counts[NotApplicable] != len(r.Attacks) {
+		t.Errorf("%s: %s", r.Verdict, r.Summary)
+	}
+	for args, want := range map[string]string{
+		"":                       "there is no --spec FILE",
+		"--spec /none":           "--spec: open /none",
+		"--spec - x":             `"x" is not wanted`,
+		"--spec - --only cap-st": `--only: "cap-st" is not an attack; did you mean`,
+		"--colour":               "flag provided but not defined",
+	} {
+		var out, errs bytes.Buffer
+		t.Setenv(inside, "1")
+		code := Run(strings.Fields(args), strings.NewReader("{}"), &out, &errs)
+		if code != 125 || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 || out.Len() > 0 {
+			t.Errorf("%q: %d %q %q; want %q", args, code, out.String(), errs.String(), want)
+		}
+	}
+	for text, want := range map[string]string{`{"x": 1}`: "is not a key here", `{"net": "x"}`: "--spec: net:", strings.Repeat(" ", nsjail.MaxSpecSize+1): "shorten it"} {
+		if _, err := (&options{spec: "-"}).read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20s: %v; want %q", text, err, want)
+		}
+	}
+}
+
+// TestJSON: the whole command, and its exit code.
+func TestJSON(t *testing.T) {
+	t.Setenv(inside, "1")
+	var out, errs bytes.Buffer
+	code := Run([]string{"--spec", "-", "--json", "--only", "fd-leak,cap-sets"}, strings.NewReader(`{"args": ["ignored"]}`), &out, &errs)
+	var r Report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err, errs.String())
+	}
+	if runtime.GOARCH == "amd64" && (code != 0 || r.Verdict != "held" || r.Counts[Held] != 2 ||
+		fmt.Sprint(r.Attacks[0].CVE) != "[CVE-2024-21626]") {
+		t.Errorf("%d %s", code, out.String())
+	}
+}
+
+// TestEveryLayer: each attack is on a fence that has a name.
+func TestEveryLayer(t *testing.T) {
+	list, err := new(options).attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range list {
+		if layer, _ := attack.Layer(a.Name); strings.HasPrefix(a.Name, layer+"-") {
+			t.Errorf("%s: add its first word to a layer of internal/attack/layers.go", a.Name)
+		}
+	}
+}
+
+// TestLeavesNothing: the directories of the scenes are gone.
+func TestLeavesNothing(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	if err := os.Chmod(os.TempDir(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	at(t, binds, "work,daemon,fd")
+	if left, err := filepath.Glob(os.TempDir() + "/brig-*"); err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+}
