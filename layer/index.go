@@ -127,12 +127,12 @@ func each(list []indexed, do func(*indexed) error) error {
 
 // contents makes the regular files, in at most 4 threads.
 func (x *Index) contents(root int, as func(func() error) error) error {
-	errs := make([]error, min(4, runtime.GOMAXPROCS(0), len(x.files)))
+	errs := make(chan error, 4)
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for i := range errs {
+	for range min(cap(errs), runtime.GOMAXPROCS(0), len(x.files)) {
 		all.Go(func() {
-			errs[i] = as(func() error {
+			errs <- as(func() error {
 				w := &indexWriter{unpacker{stats: &Stats{}}, x.src, root, -1, ""}
 				defer w.close()
 				for n := next.Add(1); n <= int64(len(x.files)); n = next.Add(1) {
@@ -146,7 +146,13 @@ func (x *Index) contents(root int, as func(func() error) error) error {
 		})
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	close(errs)
+	for err := range errs { // the first one: those of the other threads are mostly the same
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // indexWriter makes files, most of which are in the same directory as the one before.

@@ -13,6 +13,8 @@ import (
 	"brig/internal/attack"
 	"brig/internal/sys"
 	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
 )
 
 // What a payload leaves, in number, depth and mode, does not hinder the keeper.
@@ -50,6 +52,24 @@ os.symlink("/etc/passwd", "link2"); os.chmod(".", 0)
 		if store != "" && stores(t, at) != 0 {
 			t.Error("the store is still there")
 		}
+	}
+}
+
+// A protected path that the overlay hides is an error with the reason.
+func TestCOWHidesProtected(t *testing.T) {
+	needCOW(t)
+	dir := cowSource(t)
+	if err := os.Mkdir(dir+"/opaque", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setxattr(dir+"/opaque", "user.overlay.opaque", []byte("y"), 0); err != nil {
+		t.Skip("the file system of the tests has no user attributes: ", err)
+	}
+	s := protectSpec(dir, "true")
+	s.Protect = []string{"opaque/absent"}
+	s.Mounts[0] = spec.Mount{Type: spec.MountCOW, Source: dir, Target: "/work"}
+	if e := startError(t, alone(t, s)); e.Fault != spec.FaultCaller || !strings.Contains(e.Remedy, "user.overlay.opaque") {
+		t.Errorf("%v", e)
 	}
 }
 

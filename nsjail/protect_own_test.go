@@ -54,6 +54,29 @@ mv state x && echo changed; mv deep x && echo changed; touch free`
 			})
 		}
 	}
+	t.Run("other places", func(t *testing.T) {
+		dir := t.TempDir()
+		t.Chdir(dir)
+		t.Setenv("BRIG_CHANGES", "sets")
+		if err := sys.AddStore("boxes/a"); err != nil {
+			t.Fatal(err)
+		}
+		s := protectSpec(dir, "")
+		s.Args = []string{"sh", "-c", "cd /work; touch sets/x && echo changed; touch boxes/a/x && echo changed; mv boxes b && echo changed; touch free"}
+		var out strings.Builder
+		c := alone(t, s)
+		c.Stdout = &out
+		if res, err := c.Run(); err != nil || res.Status != StatusOK || out.Len() > 0 {
+			t.Errorf("%v, %+v\n%s", err, res, &out)
+		}
+		want := os.FileMode(0o700)
+		if os.Geteuid() == 0 {
+			want = 0o711
+		}
+		if st, err := os.Stat(dir + "/sets"); err != nil || st.Mode().Perm() != want {
+			t.Errorf("%v, %v", st, err)
+		}
+	})
 	for _, below := range []string{"state/brig", "state/brig/ghosts"} {
 		dir := ownDirectories(t, true)
 		if err := os.MkdirAll(filepath.Join(dir, below), 0o700); err != nil {

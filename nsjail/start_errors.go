@@ -108,6 +108,8 @@ var (
 type ExecError struct {
 	Cause *spec.Error
 	Kind  error // ErrNotFound or ErrNotExecutable
+	// OfHost reports that Cause.Remedy tells what the keeper's machine has, which is for its own user only.
+	OfHost bool
 }
 
 // Error returns the message of Cause.
@@ -131,8 +133,11 @@ func (c *Cmd) execError(e *spec.Error) error {
 	e.Fault, e.Detail = spec.FaultCaller, words.Quote(name)
 	switch e.Errno {
 	case unix.ENOENT, unix.ENOTDIR:
-		e.Remedy = c.missing(name)
-		return &ExecError{e, ErrNotFound}
+		remedy, known := c.missing()
+		if e.Remedy = remedy; !known {
+			e.Remedy = c.whereIsIt(name)
+		}
+		return &ExecError{e, ErrNotFound, !known}
 	case unix.E2BIG:
 		e.Remedy = "arguments and environment are too large for the payload's stack limit (execve(2))"
 	case unix.ENOEXEC:
@@ -140,7 +145,7 @@ func (c *Cmd) execError(e *spec.Error) error {
 	case unix.EACCES:
 		e.Remedy = c.forbidden()
 	}
-	return &ExecError{e, ErrNotExecutable}
+	return &ExecError{Cause: e, Kind: ErrNotExecutable}
 }
 
 // forbidden returns the reason for EACCES.
@@ -156,9 +161,9 @@ func (c *Cmd) forbidden() string {
 	return "it is a directory, has no x permission, or lies on a noexec mount"
 }
 
-// missing returns what the jail lacks when execve(2) returns ENOENT: the interpreter or the loader of an existing file,
-// or the file itself.
-func (c *Cmd) missing(name string) string {
+// missing returns what an existing file lacks when execve(2) returns ENOENT, its interpreter or its loader, and whether
+// there is such a file.
+func (c *Cmd) missing() (remedy string, known bool) {
 	for _, p := range c.plan.Exec {
 		mode, head := c.inJail(p)
 		if mode == 0 {
@@ -167,18 +172,19 @@ func (c *Cmd) missing(name string) string {
 		kind, needs := host.Interpreter(head)
 		switch there, _ := c.inJail(needs); {
 		case strings.HasSuffix(needs, "\r"):
-			return "its first line ends with a carriage return, as on Windows; remove them: sed -i 's/\\r$//' FILE"
+			remedy = "its first line ends with a carriage return, as on Windows; remove them: sed -i 's/\\r$//' FILE"
 		case needs == "" || there != 0:
-			return "an interpreter or loader that it needs is not in the jail"
+			remedy = "an interpreter or loader that it needs is not in the jail"
 		case kind == host.Loader:
-			return "it needs the loader " + words.Quote(needs) +
+			remedy = "it needs the loader " + words.Quote(needs) +
 				", which is not in the jail; put it there with the libraries that ldd lists, or link it statically"
 		default:
-			return "its first line names the interpreter " + words.Quote(needs) +
+			remedy = "its first line names the interpreter " + words.Quote(needs) +
 				", which is not in the jail; correct that line, or bring it in with --ro-bind"
 		}
+		return remedy, true
 	}
-	return c.whereIsIt(name)
+	return "", false
 }
 
 // whereIsIt looks on the host for a file that the jail lacks, and returns the flag that adds it.

@@ -311,6 +311,15 @@ func TestChangesOfTheGone(t *testing.T) {
 	if tenants, err = openTenants(dir + "/store"); err != nil || owners() != 1 {
 		t.Errorf("after a start: %d, %v", owners(), err)
 	}
+	if err := os.WriteFile(dir+"/store/0.json", []byte(`{"agent":"x"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = openTenants(dir + "/store"); err == nil || !strings.Contains(err.Error(), "written: it has the name of another owner; remove it") {
+		t.Error(err)
+	}
+	if err := os.Remove(dir + "/store/0.json"); err != nil {
+		t.Fatal(err)
+	}
 	keep("gone", maxChangesAge+time.Hour)
 	tenants.swept = tenants.swept.Add(-sweepEvery)
 	if err := tenants.trim("here"); err != nil || owners() != 1 {

@@ -19,6 +19,7 @@ import (
 	"brig/agent/share"
 	"brig/agent/token"
 	"brig/agent/workspace"
+	"brig/internal/sys"
 	"brig/nsjail"
 )
 
@@ -115,6 +116,11 @@ func New(o Options) (*Engine, error) {
 	for _, p := range o.Policies {
 		if err := p.Seal(); err != nil {
 			return nil, fmt.Errorf("engine: policy %q: %w", p.Name, err)
+		}
+	}
+	for _, dir := range []string{o.Store, o.ChangesDir, o.ImageStore} {
+		if err := sys.AddStore(dir); err != nil { // no run may write to it by a share above it
+			return nil, err
 		}
 	}
 	r, err := nsjail.NewRunnerWith(o.Runner)

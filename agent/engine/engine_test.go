@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -93,6 +94,19 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		a := e.Run(context.Background(), Caller{}, &r, nil)
 		if a.Error == nil || a.Error.Code != code || len(a.Error.NextSteps) == 0 || a.Error.Message == "" {
 			t.Errorf("%s: %+v %+v", code, a, a.Error)
+		}
+	}
+	// what the host has in the directory of brigd, or on its PATH, is not for callers
+	t.Chdir(t.TempDir())
+	t.Setenv("PATH", os.Getenv("PATH")+":"+t.TempDir())
+	if err := os.WriteFile("tool", []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"./tool", "tool"} {
+		a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{name}}, nil)
+		if text, err := json.Marshal(a); err != nil || strings.Contains(string(text), "--") || strings.Contains(string(text), "this ") ||
+			!strings.Contains(a.Error.Message, "no such file or directory") {
+			t.Errorf("%s, %v", text, err)
 		}
 	}
 	for _, name := range []string{"", ".", "..", "/etc/passwd", "a/../../b", "a//b", "./a", "a/", "a\x00b",

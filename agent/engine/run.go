@@ -133,6 +133,7 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 	a := &Response{ID: j.ID, Status: string(nsjail.StatusError), ExitCode: -1, Narrowed: j.Verdict.Narrowed}
 	var no *nsjail.Refusal
 	var jail *nsjail.Error
+	var exec *nsjail.ExecError
 	switch {
 	case errors.As(err, &no):
 		a.Status, a.Error = "refused", no
@@ -143,12 +144,16 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 	case res == nil && full(err):
 		a.Error = machineFull(err)
 		return a
+	case errors.As(err, &exec):
+		cause := *exec.Cause
+		if exec.OfHost {
+			cause.Remedy = "" // it is about files of the host
+		}
+		a.Error = jailRefusal(r, &cause)
+		a.Denials = []nsjail.Denial{(&nsjail.ExecError{Cause: &cause}).Denial()}
+		return a
 	case errors.As(err, &jail):
 		a.Error = jailRefusal(r, jail)
-		var exec *nsjail.ExecError
-		if errors.As(err, &exec) {
-			a.Denials = []nsjail.Denial{exec.Denial()}
-		}
 		return a
 	case res == nil && err != nil:
 		a.Error = refuse("jail", "", "jail_failed", err.Error())

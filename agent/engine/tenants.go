@@ -75,8 +75,11 @@ func openTenants(dir string) (*tenants, error) {
 			rerr = json.Unmarshal(text, &o)
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
-		if rerr != nil || o.hash() != name {
-			return nil, fmt.Errorf("%s is not what brigd has written (%v); remove it, and the directory beside it",
+		if rerr == nil && o.hash() != name {
+			rerr = errors.New("it has the name of another owner")
+		}
+		if rerr != nil {
+			return nil, fmt.Errorf("%s is not what brigd has written: %w; remove it, and the directory beside it",
 				words.Quote(file), rerr)
 		}
 		t.all[name] = o

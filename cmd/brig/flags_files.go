@@ -61,7 +61,7 @@ func (b *builder) fileFlags() []cli.Flag {
 			Help: "run this instead of the image's entrypoint and command, with the words after the flags; '' is none"},
 		{Name: "rootfs", Args: "DIR", Files: true, Path: "rootfs.path", Set: b.setRootfs,
 			Help: "use the directory tree DIR as the root instead of the host's /usr"},
-		{Name: "rootfs-writable", Args: "SIZE,store=disk", Path: "rootfs.writable", Set: b.setRootfsWritable,
+		{Name: "rootfs-writable", Args: "SIZE,inodes=N,store=disk", Path: "rootfs.writable", Set: b.setRootfsWritable,
 			Bare: cli.Switch(&b.inv.spec.Rootfs.Writable, true),
 			Help: "let the payload write to its root; up to SIZE is kept in memory, or on disk, and dropped at the end"},
 		{Name: "commit", Args: "NAME", Path: "rootfs.keep", Set: textFlag(&b.inv.commit, "app:1"),
@@ -194,13 +194,20 @@ func (b *builder) setRootfsWritable(v []string) (err error) {
 	for _, option := range strings.Split(v[0], ",") {
 		if value, ok := strings.CutPrefix(option, "store="); ok {
 			root.Store = value
+		} else if value, ok := strings.CutPrefix(option, "inodes="); ok {
+			if root.Inodes, err = strconv.ParseInt(value, 10, 64); err != nil || root.Inodes < 1 {
+				return fmt.Errorf("inodes %s is not a number of files; write it as in inodes=1000", words.Quote(value))
+			}
 		} else if root.Size, err = nsjail.ParseBytes(strings.TrimPrefix(option, "size=")); err != nil {
-			return fmt.Errorf("%w; it is SIZE, store=disk or both, as in --rootfs-writable=1g,store=disk", err)
+			return fmt.Errorf("%w; it is SIZE, inodes=N and store=disk, as in --rootfs-writable=1g,store=disk", err)
 		} else if root.Size == 0 {
 			return errors.New("size 0 holds nothing; write a size, as in --rootfs-writable=1g")
 		}
 	}
-	b.inv.origin["rootfs.size"], b.inv.origin["rootfs.store"], root.Writable = b.flag, b.flag, true
+	for _, field := range []string{"rootfs.size", "rootfs.inodes", "rootfs.store"} {
+		b.inv.origin[field] = b.flag
+	}
+	root.Writable = true
 	return nil
 }
 

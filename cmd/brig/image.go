@@ -9,6 +9,7 @@ import (
 	"brig/image"
 	"brig/image/asroot"
 	"brig/internal/cli"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -68,6 +69,9 @@ func (inv *invocation) findImage(std cli.Stdio) error {
 // lookup returns the image of the store.
 func (inv *invocation) lookup(std cli.Stdio) (*image.Image, error) {
 	store, err := image.Open(inv.imageStore)
+	if err == nil && inv.imageStore != "" {
+		err = sys.AddStore(store.Dir())
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -68,8 +68,8 @@ func TestParseMeans(t *testing.T) {
 		"--memory-swap 1g --cpus .5 --cpuset-cpus 0": {Limits: nsjail.Limits{MemorySwap: 1 << 30, CPUs: 0.5, CPUSet: "0"}},
 		"--rootfs r --rootfs-writable id":            {Args: []string{"id"}, Rootfs: nsjail.Rootfs{Path: "r", Writable: true}},
 		"--rootfs r --rootfs-writable=1k id":         {Args: []string{"id"}, Rootfs: nsjail.Rootfs{Path: "r", Writable: true, Size: 1024}},
-		"--rootfs r --rootfs-writable=1k,store=disk id": {Args: []string{"id"},
-			Rootfs: nsjail.Rootfs{Path: "r", Writable: true, Size: 1024, Store: "disk"}},
+		"--rootfs r --rootfs-writable=1k,inodes=9,store=disk id": {Args: []string{"id"},
+			Rootfs: nsjail.Rootfs{Path: "r", Writable: true, Size: 1024, Inodes: 9, Store: "disk"}},
 		"--tmpfs /y:size=64m,inodes=10,mode=700": {Mounts: []nsjail.Mount{
 			{Type: nsjail.MountTmpfs, Target: "/y", Size: 64 << 20, Inodes: 10, Mode: "700"}}},
 		"--ulimit core=unlimited --ulimit nofile=1:2 --ulimit nice=-1:5": {Limits: nsjail.Limits{

@@ -22,6 +22,7 @@ import (
 	"brig/cmd/brigd/internal/metrics"
 	"brig/cmd/brigd/internal/tokencmd"
 	"brig/cmd/brigd/internal/trace"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -124,7 +125,7 @@ func (p *daemon) records(o *engine.Options) (err error) {
 		return fmt.Errorf("--state-dir: %w", err)
 	}
 	o.Ledger = p.ledger
-	return nil
+	return sys.AddStore(p.c.StateDir)
 }
 
 func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {

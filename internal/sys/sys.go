@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -193,13 +194,42 @@ func ownDir(variable, below string) string {
 	return ""
 }
 
-// Stores returns the directories in which brig keeps this user's notes, change sets and images by default. A relative
-// one is left out.
+// added are the directories of AddStore.
+var added struct {
+	sync.Mutex
+	dirs []string
+}
+
+// AddStore adds a directory to Stores for the rest of the process; "" adds none. A relative one is in the working
+// directory of now.
+func AddStore(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	dir, err := filepath.Abs(dir)
+	added.Lock()
+	defer added.Unlock()
+	if err == nil && !slices.Contains(added.dirs, dir) {
+		added.dirs = append(added.dirs, dir)
+	}
+	return err
+}
+
+// Stores returns the directories in which brig keeps this user's notes, change sets and images by default, the one of
+// BRIG_CHANGES, and those of AddStore.
 func Stores() (list []string) {
 	dirs := slices.Compact([]string{StateDir(), DataDir()}) // root has one for both
-	for _, dir := range append(dirs, os.Getenv("BRIG_CHANGES")) {
-		if filepath.IsAbs(dir) {
-			list = append(list, filepath.Clean(dir))
+	if changes := os.Getenv("BRIG_CHANGES"); changes != "" {
+		dirs = append(dirs, changes)
+	}
+	added.Lock()
+	defer added.Unlock()
+	for _, dir := range append(dirs, added.dirs...) {
+		if dir == "" {
+			continue // there is neither a home nor another place
+		}
+		if dir, err := filepath.Abs(dir); err == nil {
+			list = append(list, dir)
 		}
 	}
 	return list

@@ -47,6 +47,9 @@ func failures() []failure {
 		{"mounts[*", "", errnos{unix.ENOTDIR, unix.ELOOP, unix.ENOENT}, ofCaller,
 			"a part of the target's path is no directory, or a symbolic link that leads nowhere in the jail or that the " +
 				"payload could replace, since it lies in a writable mount; name the path that it leads to"},
+		{"protect", "openat2", errnos{unix.ENOENT}, ofCaller, "a protected path is not in the jail: it was removed " +
+			"meanwhile, or --cow does not show it, since a directory above it has the attribute user.overlay.opaque " +
+			"(getfattr -R -m user.overlay DIR lists them); remove the attribute"},
 		{"", "", errnos{unix.ESTALE}, ofCaller, "the source was replaced while the jail was being made; share a path " +
 			"that nobody else can change"},
 		{"proc*", "", errnos{unix.EPERM}, ofHost, "this container's /proc is masked, and the kernel then refuses a new " +

@@ -56,7 +56,7 @@ _brig() {
 			'--pull=[fetch the image with brigd image pull\: never, missing (the default) or always]:WHEN:(never missing always)'
 			'--entrypoint=[run this instead of the image'\''s entrypoint and command, with the words after the flags; '\'''\'' is none]:COMMAND:'
 			'--rootfs=[use the directory tree DIR as the root instead of the host'\''s /usr]:DIR:_files'
-			'--rootfs-writable=-[let the payload write to its root; up to SIZE is kept in memory, or on disk, and dropped at the end]::SIZE,store=disk:'
+			'--rootfs-writable=-[let the payload write to its root; up to SIZE is kept in memory, or on disk, and dropped at the end]::SIZE,inodes=N,store=disk:'
 			'--commit=[make the image NAME of --image and what the command has changed in its writable root, if it exits with 0]:NAME:'
 			'*-e[set a variable; the name alone passes the caller'\''s value]:NAME\[=VALUE\]:'
 			'*--env=[set a variable; the name alone passes the caller'\''s value]:NAME\[=VALUE\]:'

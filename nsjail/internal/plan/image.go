@@ -46,7 +46,7 @@ func (r *resolver) writableRoot(img *rootfs.Image, src *host.Source) {
 	m := r.Spec.COW(spec.Root)
 	r.mayOverlay(spec.Root, m, src)
 	if img.Upper = r.upper(spec.Root, m); img.Upper == nil {
-		r.root.Size = int64(m.Size)
+		r.root.Size, r.root.Inodes = int64(m.Size), m.Inodes
 	}
 	if img.Keep {
 		r.Uppers = append(r.Uppers, spec.Root)

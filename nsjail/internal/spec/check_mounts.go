@@ -34,6 +34,12 @@ func (c *checker) rootfs(r Rootfs) {
 	} else if r.Size > 0 && !r.Writable {
 		c.add("rootfs.size", "a read-only rootfs holds nothing", "make it writable or remove the size")
 	}
+	if r.Inodes < 0 || r.Inodes > DefaultRootInodes {
+		c.add("rootfs.inodes", fmt.Sprintf("%d is not between 1 and %d", r.Inodes, DefaultRootInodes),
+			"write a number of files, as in 1000")
+	} else if r.Inodes > 0 && !r.Writable {
+		c.add("rootfs.inodes", "a read-only rootfs holds nothing", "make it writable or remove the number of files")
+	}
 }
 
 // hostPath checks a path of the host, which may hold any byte but NUL.

@@ -79,6 +79,9 @@ func TestCheckRootfs(t *testing.T) {
 		`rootfs.writable: there is no rootfs to write to; name a directory as its path`:      {Writable: true},
 		`rootfs.size: -1 is negative; write a size, as in 1g`:                                {Path: "x", Size: -1, Writable: true},
 		`rootfs.size: a read-only rootfs holds nothing; make it writable or remove the size`: {Path: "x", Size: 1},
+		`rootfs.inodes: -1 is not between 1 and 1048576...`:                                  {Path: "x", Inodes: -1, Writable: true},
+		`rootfs.inodes: 1048577 is not between 1 and 1048576...`:                             {Path: "x", Inodes: 1<<20 + 1, Writable: true},
+		`rootfs.inodes: a read-only rootfs holds nothing...`:                                 {Path: "x", Inodes: 1},
 	} {
 		wantProblem(t, func(s *Spec) { s.Rootfs = r }, want)
 	}

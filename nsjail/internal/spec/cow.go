@@ -39,7 +39,7 @@ func (s *Spec) COW(i int) Mount {
 	}
 	r := &s.Rootfs
 	m := Mount{Type: MountCOW, Source: r.Path, Target: "/", Size: cmp.Or(r.Size, DefaultRootSize),
-		Inodes: DefaultRootInodes, Store: r.Store}
+		Inodes: cmp.Or(r.Inodes, DefaultRootInodes), Store: r.Store}
 	if r.Keep {
 		m.Store = cmp.Or(r.Store, storeAny)
 	}

@@ -74,10 +74,13 @@ type Rootfs struct {
 	// Image is the image whose tree is at Path, for Result.Image. This package looks up no image: package image/asroot
 	// sets both, and a Spec with Image alone is one that waits for it.
 	Image string `json:"image,omitempty"`
-	// Writable lets the payload write to its root. Changes are bounded by Size, and dropped at the end.
+	// Writable lets the payload write to its root. Changes are bounded by Size and Inodes, and dropped at the end.
 	Writable bool `json:"writable,omitempty"`
 	// Size is the capacity of a writable root in bytes; 0 means DefaultRootSize.
 	Size Bytes `json:"size,omitempty"`
+	// Inodes is the number of files that the changes of a writable root can hold, at most DefaultRootInodes; 0 means as
+	// many.
+	Inodes int64 `json:"inodes,omitempty"`
 	// Store is where the changes of a writable root are kept, as in Mount.Store. "" means memory; with Keep, it means disk
 	// where memory cannot keep them (before Linux 6.6).
 	Store string `json:"store,omitempty"`
