@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/cgroup"
+	"brig/denial"
 	"brig/internal/sys"
 	"brig/nsjail/internal/ghost"
 	"brig/nsjail/internal/launcher"
@@ -208,4 +209,32 @@ func (c *Cmd) endStreams() {
 func (c *Cmd) outputCounts() Output {
 	bytes, dropped := c.streams.Counts()
 	return Output{StdoutBytes: bytes[0], StderrBytes: bytes[1], StdoutDropped: dropped[0], StderrDropped: dropped[1]}
+}
+
+// ErrNotFound and ErrNotExecutable are reasons why the command could not be started, for errors.Is.
+var (
+	ErrNotFound      = errors.New("command not found in the jail")
+	ErrNotExecutable = errors.New("command not executable in the jail")
+)
+
+// ExecError means that the command could not be executed in the jail.
+type ExecError struct {
+	Cause *spec.Error
+	Kind  error // ErrNotFound or ErrNotExecutable
+	// OfHost reports that Cause.Remedy tells what the keeper's machine has, which is for its own user only.
+	OfHost bool
+}
+
+// Error returns the message of Cause.
+func (e *ExecError) Error() string { return e.Cause.Error() }
+
+// Is reports whether target is Kind.
+func (e *ExecError) Is(target error) bool { return target == e.Kind }
+
+// Unwrap returns Cause.
+func (e *ExecError) Unwrap() error { return e.Cause }
+
+// Denial returns the error as an entry of Result.Denials.
+func (e *ExecError) Denial() Denial {
+	return Denial{Layer: denial.LayerExec, Name: e.Cause.Detail, Count: 1, Why: e.Cause.Errno.Error(), Fix: e.Cause.Remedy}
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 
-	"brig/denial"
 	"brig/internal/program"
 	"brig/internal/sys"
 	"brig/internal/words"
@@ -96,34 +95,6 @@ func cloneErrors() map[syscall.Errno]cloneFailure {
 // tooLarge returns the error for a program of more than program.SizeError allows.
 func tooLarge(err error) error {
 	return spec.CallerError("plan", err.Error(), "make the arguments or files smaller")
-}
-
-// ErrNotFound and ErrNotExecutable are reasons why the command could not be started, for errors.Is.
-var (
-	ErrNotFound      = errors.New("command not found in the jail")
-	ErrNotExecutable = errors.New("command not executable in the jail")
-)
-
-// ExecError means that the command could not be executed in the jail.
-type ExecError struct {
-	Cause *spec.Error
-	Kind  error // ErrNotFound or ErrNotExecutable
-	// OfHost reports that Cause.Remedy tells what the keeper's machine has, which is for its own user only.
-	OfHost bool
-}
-
-// Error returns the message of Cause.
-func (e *ExecError) Error() string { return e.Cause.Error() }
-
-// Is reports whether target is Kind.
-func (e *ExecError) Is(target error) bool { return target == e.Kind }
-
-// Unwrap returns Cause.
-func (e *ExecError) Unwrap() error { return e.Cause }
-
-// Denial returns the error as an entry of Result.Denials.
-func (e *ExecError) Denial() Denial {
-	return Denial{Layer: denial.LayerExec, Name: e.Cause.Detail, Count: 1, Why: e.Cause.Errno.Error(), Fix: e.Cause.Remedy}
 }
 
 // execError distinguishes a missing command from one that may not be executed, and finds the flag that adds it to the
