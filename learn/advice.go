@@ -94,6 +94,9 @@ type want struct {
 	by   *Event
 }
 
+// mostProposals bounds what a payload can have the caller read.
+const mostProposals = 64
+
 // Advise returns which flags would let the payload do what it has failed to do.
 func Advise(in *Input) *Advice {
 	a := &advisor{Input: in, cows: map[string]bool{}}
@@ -106,6 +109,10 @@ func Advise(in *Input) *Advice {
 	slices.SortStableFunc(a.out.Proposals, func(x, y Proposal) int {
 		return cmp.Or(cmp.Compare(x.Power, y.Power), slices.Compare(x.Flag, y.Flag))
 	})
+	if n := len(a.out.Proposals); n > mostProposals {
+		a.withhold(&Event{Call: "calls", Count: n - mostProposals}, "", "too many different files, directories and hosts")
+		a.out.Proposals = a.out.Proposals[:mostProposals]
+	}
 	slices.SortStableFunc(a.out.Withheld, func(x, y Withheld) int {
 		return cmp.Or(strings.Compare(x.Why, y.Why), strings.Compare(x.Path, y.Path))
 	})

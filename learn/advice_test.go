@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,6 +80,9 @@ func TestAdvise(t *testing.T) {
 		"a bind, written":  {spec: own, events: []Event{write("/in/out", "EROFS", Dir{InJail: true})}, want: "--cow /data:/in"},
 		"a new directory":  {events: []Event{write("/var/cache/x", "ENOENT", Dir{OnHost: true})}, want: "--tmpfs /var/cache"},
 		"an empty one":     {events: []Event{write("/run/pid", "EROFS", Dir{InJail: true, Empty: true, OnHost: true})}, want: "--tmpfs /run"},
+		"no options":       {events: []Event{{Kind: Write, Call: "mkdir", Errno: "EROFS", Path: "/run/x:size=99g", Dir: Dir{Path: "/run", InJail: true}}}},
+		"refused":          {events: []Event{write("/run/pid", "EACCES", Dir{InJail: true, Empty: true, OnHost: true})}, want: "--tmpfs /run"},
+		"refused by modes": {spec: own, events: []Event{{Kind: Write, Call: "mkdir", Errno: "EPERM", Path: "/run/x", Dir: Dir{Path: "/run", InJail: true}}}},
 		"programs stay":    {events: []Event{write("/usr/lib/python3/x.pyc", "EROFS", Dir{InJail: true, OnHost: true})}},
 		"full":             {events: []Event{{Kind: Full, Call: "write", Errno: "ENOSPC", Path: "/tmp/x"}}, want: "--tmpfs /tmp:size=1g"},
 		"the host is full": {spec: own, events: []Event{{Kind: Full, Call: "write", Errno: "ENOSPC", Path: "/in/x"}}},
@@ -129,6 +133,17 @@ func TestReport(t *testing.T) {
 	}
 	if strings.Join(flags, " ") != want || len(got.Withheld) != 1 {
 		t.Errorf("%q, want %q; withheld %v", flags, want, got.Withheld)
+	}
+}
+
+// TestFlood: a payload that asks for everything is answered in a page.
+func TestFlood(t *testing.T) {
+	in := &Input{Spec: &nsjail.Spec{}, Dir: "/x/y", World: host}
+	for i := range 5000 {
+		in.Events = append(in.Events, Event{Kind: Lookup, Name: "a" + strconv.Itoa(i) + ".example.com", Count: 1})
+	}
+	if got := Advise(in); len(got.Proposals) != mostProposals || len(got.Withheld) != 1 {
+		t.Errorf("%d proposals, withheld %v", len(got.Proposals), got.Withheld)
 	}
 }
 

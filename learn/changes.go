@@ -2,6 +2,7 @@ package learn
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,16 +15,19 @@ func (a *advisor) write(e *Event) {
 		a.nodes(e)
 		return
 	}
-	dir := e.Dir
+	dir, at := e.Dir, ""
+	refused := e.Errno == "EROFS" || e.Errno == "EACCES" && !slices.ContainsFunc(a.Spec.Mounts, func(m nsjail.Mount) bool {
+		return under(e.Path, m.Target) // whose permissions are the host's
+	})
 	switch {
-	case system(e.Path) || e.Errno != "EROFS" && e.Errno != "ENOENT":
-		return // it is read-only by design, or the host would refuse it as well
-	case !dir.InJail && dir.OnHost && !system(dir.Path):
-		a.propose(e, Room, e.Path, "--tmpfs", dir.Path)
-	case e.Errno == "EROFS" && dir.Empty && dir.Path != "/":
-		a.propose(e, Room, e.Path, "--tmpfs", dir.Path)
-	case e.Errno == "EROFS" && dir.InJail && strings.HasPrefix(e.Call, "mkdir"):
-		a.propose(e, Room, e.Path, "--tmpfs", e.Path)
+	case system(e.Path) || !refused && e.Errno != "ENOENT": // it is read-only by design
+	case !dir.InJail && dir.OnHost && !system(dir.Path), refused && dir.Empty && dir.Path != "/":
+		at = dir.Path
+	case refused && dir.InJail && strings.HasPrefix(e.Call, "mkdir"):
+		at = e.Path
+	}
+	if at != "" && !strings.Contains(at, ":") { // behind a colon are options, which the payload shall not choose
+		a.propose(e, Room, e.Path, "--tmpfs", at)
 	}
 }
 

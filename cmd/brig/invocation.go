@@ -15,6 +15,7 @@ import (
 type invocation struct {
 	command      string // run, explain, spec or verify
 	args         []string
+	commandWords int // how many of args are the command
 	spec         nsjail.Spec
 	report       string   // --report: a file to write the report to, or ""
 	reportFD     int      // --report-fd: a descriptor to write it to, or -1

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -107,7 +108,9 @@ func (l *learner) accepts(key string, flags []string) bool {
 	inv, err := l.with(flags)
 	if err == nil {
 		if lines := inv.problems(); len(lines) > 0 {
-			err = fmt.Errorf("%s", lines[0])
+			err = errors.New(lines[0])
+		} else if bad := inv.spec.NotUTF8(); len(bad) > 0 {
+			err = errors.New(inv.translate(bad[0]))
 		}
 	}
 	if err == nil {
@@ -115,7 +118,7 @@ func (l *learner) accepts(key string, flags []string) bool {
 		if h, err = nsjail.Look(&inv.spec); err == nil {
 			h.Close()
 		} else {
-			err = fmt.Errorf("%s", describe(inv, err))
+			err = errors.New(describe(inv, err))
 		}
 	}
 	if err != nil {
@@ -247,7 +250,7 @@ func (l *learner) text(f *learned) string {
 // line returns the command line that the answer stands for.
 func (l *learner) line(f *learned) string {
 	list := []string{"brig", "run"}
-	given := l.inv.args[:len(l.inv.args)-len(l.inv.spec.Args)]
+	given := l.inv.args[:len(l.inv.args)-l.inv.commandWords]
 	for i := 0; i < len(given); i++ {
 		name, _, attached := strings.Cut(given[i], "=")
 		switch name {
@@ -260,8 +263,10 @@ func (l *learner) line(f *learned) string {
 			list = append(list, given[i])
 		}
 	}
-	list = append(append(list, f.Flags...), "--")
-	return shellWords(append(list, l.inv.spec.Args...))
+	if list = append(list, f.Flags...); l.inv.commandWords > 0 {
+		list = append(append(list, "--"), l.inv.args[len(given):]...)
+	}
+	return shellWords(list)
 }
 
 // shellWords returns words as a shell takes them, in printable characters.

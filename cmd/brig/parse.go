@@ -50,7 +50,7 @@ func parse(name string, args []string, read readFunc) (inv *invocation, help boo
 		}
 	}
 	b.protectByDefault()
-	if len(command) > 0 {
+	if b.inv.commandWords = len(command); len(command) > 0 {
 		b.inv.spec.Args = command
 		b.inv.origin["args"] = "command"
 	}

@@ -14,6 +14,7 @@ import (
 // The bounds of what one run is remembered for.
 const (
 	maxEvents    = 5000
+	maxKnown     = 20000 // with those that concern no file of the host
 	maxResolvers = 4096
 )
 
@@ -55,11 +56,9 @@ func (r *record) add(e learn.Event) {
 		k.addr = e.Addr.String()
 	}
 	if i, ok := r.byKey[k]; ok {
-		r.list[i].Count++
-		return
-	}
-	if len(r.list) == maxEvents {
-		r.dropped++
+		if i >= 0 {
+			r.list[i].Count++
+		}
 		return
 	}
 	e.Count = 1
@@ -70,6 +69,16 @@ func (r *record) add(e learn.Event) {
 		e.Nodes = r.nodes(e.Path, true)
 	case learn.Write:
 		e.Nodes, e.Dir = r.nodes(e.Path, false), r.dir(path.Dir(e.Path))
+	}
+	switch nothing := len(e.Nodes) == 0 && (e.Kind == learn.Read || e.Kind == learn.Socket || e.Kind == learn.Exec); {
+	case nothing && len(r.byKey) < maxKnown:
+		r.byKey[k] = -1
+		return
+	case nothing: // it is looked for again if it comes again
+		return
+	case len(r.list) == maxEvents:
+		r.dropped++
+		return
 	}
 	r.byKey[k] = len(r.list)
 	r.list = append(r.list, e)
