@@ -82,8 +82,8 @@ type World interface {
 type advisor struct {
 	*Input
 	out   Advice
-	reads []want // what is to be shown
-	cows  map[string]bool
+	reads []want            // what is to be shown
+	cows  map[string]*Event // values of --cow, and the first write to each
 }
 
 // want is a file of the host to show in the jail.
@@ -99,7 +99,7 @@ const mostProposals = 64
 
 // Advise returns which flags would let the payload do what it has failed to do.
 func Advise(in *Input) *Advice {
-	a := &advisor{Input: in, cows: map[string]bool{}}
+	a := &advisor{Input: in, cows: map[string]*Event{}}
 	for i := range in.Events {
 		a.event(&in.Events[i])
 	}

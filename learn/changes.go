@@ -11,7 +11,7 @@ import (
 
 // write proposes room for what the payload wanted to write: a copy of the caller's directory, or an empty directory.
 func (a *advisor) write(e *Event) {
-	if a.copied(e.Path) {
+	if a.copied(e) {
 		a.nodes(e)
 		return
 	}
@@ -33,10 +33,11 @@ func (a *advisor) write(e *Event) {
 
 // copied makes the mount of a path a copy that the payload may change, if it shows a directory that the caller has
 // named: by a flag, or by being there.
-func (a *advisor) copied(p string) bool {
+func (a *advisor) copied(e *Event) bool {
+	p := e.Path
 	for _, m := range a.Spec.Mounts {
 		if m.Type == nsjail.MountBind && !m.Writable && under(p, m.Target) && p != m.Target {
-			a.cows[m.Source+":"+m.Target] = true
+			a.copy(m.Source+":"+m.Target, e)
 			return true
 		}
 	}
@@ -45,13 +46,23 @@ func (a *advisor) copied(p string) bool {
 	}
 	switch {
 	case under(p, nsjail.DefaultWorkdir) && !a.hides(nsjail.DefaultWorkdir) && a.Dir != nsjail.DefaultWorkdir:
-		a.cows[a.Dir] = true
+		a.copy(a.Dir, e)
 	case under(p, a.Dir) && !a.hides(a.Dir):
-		a.cows[a.Dir+":"+a.Dir] = true
+		a.copy(a.Dir+":"+a.Dir, e)
 	default:
 		return false
 	}
 	return true
+}
+
+// copy records a write for which --cow is proposed with this value.
+func (a *advisor) copy(value string, e *Event) {
+	if a.cows[value] == nil {
+		first := *e
+		first.Count = 0
+		a.cows[value] = &first
+	}
+	a.cows[value].Count += e.Count
 }
 
 // system reports whether a path is of the host's programs and configuration, or of the kernel.

@@ -136,11 +136,8 @@ func (a *advisor) show() {
 		}
 		a.showOne(w)
 	}
-	for dir := range a.cows { // what is only written
-		flag := []string{"--cow", dir}
-		if !slices.ContainsFunc(a.out.Proposals, func(p Proposal) bool { return slices.Equal(p.Flag, flag) }) {
-			a.propose(&Event{Call: "write", Errno: "EROFS"}, Copy, dir, "--cow", dir)
-		}
+	for value, e := range a.cows {
+		a.propose(e, Copy, e.Path, "--cow", value)
 	}
 }
 
@@ -159,7 +156,7 @@ func (a *advisor) showOne(w *want) {
 		cow += ":" + w.at
 	}
 	switch {
-	case a.cows[cow]:
+	case a.cows[cow] != nil:
 		a.propose(w.by, Copy, w.node.At, "--cow", cow)
 	case inEtc && w.at == w.unit && power == Public && w.node.Type != Link:
 		a.propose(w.by, power, w.node.At, "--etc", a.etc(name))

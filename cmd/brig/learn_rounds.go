@@ -247,9 +247,10 @@ func (l *learner) text(f *learned) string {
 	return b.String()
 }
 
-// line returns the command line that the answer stands for.
+// line returns the command line that the answer stands for, or the one with --spec, if a flag takes the place of one that
+// was given.
 func (l *learner) line(f *learned) string {
-	list := []string{"brig", "run"}
+	flags := []string{}
 	given := l.inv.args[:len(l.inv.args)-l.inv.commandWords]
 	for i := 0; i < len(given); i++ {
 		name, _, attached := strings.Cut(given[i], "=")
@@ -260,13 +261,21 @@ func (l *learner) line(f *learned) string {
 			}
 		case "--include-private", "--try-all", "--json", "--":
 		default:
-			list = append(list, given[i])
+			flags = append(flags, given[i])
 		}
 	}
-	if list = append(list, f.Flags...); l.inv.commandWords > 0 {
-		list = append(append(list, "--"), l.inv.args[len(given):]...)
+	if flags = append(flags, f.Flags...); l.inv.commandWords > 0 {
+		flags = append(append(flags, "--"), l.inv.args[len(given):]...)
 	}
-	return shellWords(list)
+	read := func(string, int) ([]byte, error) { return l.base, nil }
+	inv, _, err := parse("run", flags, read)
+	switch {
+	case err == nil && (inv.image != "" || len(inv.problems()) == 0):
+		return shellWords(append([]string{"brig", "run"}, flags...))
+	case l.inv.learn.out == "":
+		return "brig run --spec FILE    # which brig learn --out FILE writes"
+	}
+	return shellWords([]string{"brig", "run", "--spec", l.inv.learn.out})
 }
 
 // shellWords returns words as a shell takes them, in printable characters.

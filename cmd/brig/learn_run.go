@@ -41,8 +41,14 @@ func (l *learner) run(flags []string) (*runReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := &exec.Cmd{Path: "/proc/self/exe",
-		Args:  append([]string{"brig", "run", "--spec", "/proc/self/fd/3", "--report-fd", "4"}, flags...),
+	words := []string{"brig", "run", "--spec", "/proc/self/fd/3", "--report-fd", "4"}
+	if l.inv.imageStore != "" { // these two are not in a Spec
+		words = append(words, "--image-store", l.inv.imageStore)
+	}
+	if l.inv.systemdScope {
+		words = append(words, "--systemd-scope")
+	}
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: append(words, flags...),
 		Env:   append(os.Environ(), "BRIG_CHANGES="+l.changes, learnVariable+"=1"),
 		Stdin: stdin, Stdout: l.std.Err, Stderr: l.std.Err, ExtraFiles: []*os.File{spec, rep}}
 	places := learn.Places(l.spec, l.dir, l.home)
