@@ -1,4 +1,4 @@
-// Package landlock generates the system calls by which a process gives up rights on files, ports, sockets and signals
+// Package landlock generates the system calls by which a process drops rights on files, ports, sockets and signals
 // (landlock(7), Linux 5.13). Rules describes a domain, For drops what a kernel does not know, and the functions that
 // append to a program perform nothing; only ABI asks the kernel.
 //
@@ -50,13 +50,16 @@ func ABI() int {
 }
 
 const (
+	// kept is the number of paths whose descriptors stay open until execve(2). To close each would cost every start.
+	kept        = 16
 	label       = "landlock"
 	ruleNetPort = 2 // enum landlock_rule_type
 )
 
 // Create appends landlock_create_ruleset(2) and landlock_add_rule(2) for each path and port. It returns the slot of the
-// ruleset. The descriptor at is replaced and closed: a rule names its directory by number.
-func (r *Rules) Create(p *program.Program, at int) program.Slot {
+// ruleset. The descriptor at is replaced: a rule names its directory by number. Below the trees, which are
+// directories, files can be read and written.
+func (r *Rules) Create(p *program.Program, at int, trees ...program.Slot) program.Slot {
 	attr := make([]byte, 24) // struct landlock_ruleset_attr; a kernel that knows less of it wants zeros there
 	ne := binary.NativeEndian
 	ne.PutUint64(attr, uint64(r.Handled))
@@ -64,8 +67,15 @@ func (r *Rules) Create(p *program.Program, at int) program.Slot {
 	ne.PutUint64(attr[16:], uint64(r.Scope))
 	set := p.Open(label, unix.SYS_LANDLOCK_CREATE_RULESET, program.Struct(attr, showAttr), program.Int(len(attr)),
 		program.Int(0))
+	for _, fd := range trees {
+		dup(p, fd, at)
+		r.Allow(p, set, at, ReadFile|Change)
+	}
 	for i := range r.Paths {
-		r.addPath(p, set, &r.Paths[i], at)
+		fd, ok := r.addPath(p, set, &r.Paths[i], at)
+		if ok && i >= kept {
+			p.Close(label, fd)
+		}
 	}
 	for _, port := range r.Ports {
 		rule := make([]byte, 16) // struct landlock_net_port_attr
@@ -78,28 +88,32 @@ func (r *Rules) Create(p *program.Program, at int) program.Slot {
 	return set
 }
 
-// addPath opens a path below the process's root (openat2(2), Linux 5.6) and appends its rule.
-func (r *Rules) addPath(p *program.Program, set program.Slot, path *Path, at int) {
+// addPath appends openat2(2) of a path, Linux 5.6, and its rule.
+func (r *Rules) addPath(p *program.Program, set program.Slot, path *Path, at int) (fd program.Slot, ok bool) {
 	access := path.Access & r.Handled
 	if path.File {
 		access &= onFile
 	}
 	if access == 0 {
-		return // ENOMSG
+		return 0, false // ENOMSG
 	}
 	how, text := make([]byte, unix.SizeofOpenHow), "RESOLVE_NO_MAGICLINKS}"
-	resolve := uint64(unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS)
+	resolve := uint64(unix.RESOLVE_NO_MAGICLINKS)
 	if path.NoLinks {
-		resolve, text = unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_SYMLINKS, "RESOLVE_NO_SYMLINKS}"
+		resolve, text = unix.RESOLVE_NO_SYMLINKS, "RESOLVE_NO_SYMLINKS}"
 	}
 	ne := binary.NativeEndian
 	ne.PutUint64(how, unix.O_PATH|unix.O_CLOEXEC)
 	ne.PutUint64(how[16:], resolve)
-	fd := p.Open(label, unix.SYS_OPENAT2, program.CWD(), program.Str(path.Name),
-		program.Struct(how, program.Text("{O_PATH|O_CLOEXEC, RESOLVE_IN_ROOT|"+text)), program.Int(len(how)))
-	p.Add(label, unix.SYS_DUP3, fd.Arg(), program.Int(at), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	fd = p.Open(label, unix.SYS_OPENAT2, program.CWD(), program.Str(path.Name),
+		program.Struct(how, program.Text("{O_PATH|O_CLOEXEC, "+text)), program.Int(len(how)))
+	dup(p, fd, at)
 	r.Allow(p, set, at, access)
-	p.Close(label, fd)
+	return fd, true
+}
+
+func dup(p *program.Program, fd program.Slot, at int) {
+	p.Add(label, unix.SYS_DUP3, fd.Arg(), program.Int(at), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 }
 
 // Allow appends a rule for what an open descriptor refers to: landlock_add_rule(2).
@@ -115,7 +129,7 @@ func (r *Rules) Allow(p *program.Program, set program.Slot, fd int, access Acces
 // AllowStream appends a rule for an open file, so that it can be opened again by /proc/self/fd. A pipe or a socket
 // needs none (EBADFD), and a closed descriptor has none (EBADF).
 func (r *Rules) AllowStream(p *program.Program, set program.Slot, fd int) {
-	r.Allow(p, set, fd, ReadFile|Change|IoctlDev).OK = [4]uint8{uint8(unix.EBADFD), uint8(unix.EBADF)}
+	r.Allow(p, set, fd, ReadFile|Change|IoctlDev).May(unix.EBADFD, unix.EBADF)
 }
 
 // Restrict appends landlock_restrict_self(2), which needs no_new_privs. The kernel keeps no

@@ -65,6 +65,8 @@ const (
 	abiRefer, abiTruncate, abiNet, abiIoctlDev, abiScope, abiQuiet, abiUnix = 2, 3, 4, 5, 6, 7, 9
 	// MinABI is the first whose domains permit rename(2) between directories.
 	MinABI = abiRefer
+	// NetABI is the first with rights on ports.
+	NetABI = abiNet
 )
 
 // For returns the rules that a kernel of that ABI knows.

@@ -57,10 +57,11 @@ The header is a comment of "# field: value" lines:
   like the jail of spec= and bind= below
 - harm: what else happens on the host if it gets through; brig verify then performs it only where everything else holds
 - refusal: brig may also refuse to make such a jail
+- landlock: the ABI of the kernel's Landlock without which there is no such claim
 - root, user: only as this caller, and why
 - off: how the mitigation is switched off: label=, call= delete operations of the plan, flag= a namespace, passed= an
   attribute of a mount, bind= shows a directory of the host, spec= changes the Spec, change= is a function; several
-  lines act together; "none, REASON" where nothing can be switched off
+  lines act together, and Landlock, the second fence, is off as well; "none, REASON" where nothing can be switched off
 
 This table is written by go test ./nsjail -run TestEscapeReadme -update.
 

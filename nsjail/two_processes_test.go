@@ -119,7 +119,7 @@ func TestWithoutSetns(t *testing.T) {
 	r.tree.modes[0].Root.NoSetns = true
 	c := r.shell("cat /proc/net/if_inet6 | wc -l")
 	wantOutput(t, c, "1")
-	if _, own, _ := parts(t, c.Plan().Prefix); own != nil {
+	if _, own, _ := parts(t, c.Plan().Prefix); len(own) > 0 {
 		t.Errorf("at once:\n%s", c.Plan())
 	}
 }

@@ -106,6 +106,12 @@ func Procfs(p *program.Program) program.Slot {
 	return b.newMount("proc", nosuid|nodev|noexec)
 }
 
+// Queues opens the file system of the ipc namespace's POSIX message queues (mq_overview(7)) without showing it.
+func Queues(p *program.Program, label string) program.Slot {
+	b := &builder{Program: p, label: label}
+	return b.newMount("mqueue", nosuid|nodev|noexec)
+}
+
 func (b *builder) procfs(e *Entry) {
 	m := b.spec.Proc
 	if m == 0 {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -32,6 +33,8 @@ type Attack struct {
 	Lane, LaneReason string
 	// MayRefuse means that brig may also refuse to make the jail.
 	MayRefuse bool
+	// Landlock is the ABI of the kernel's Landlock without which there is no such claim; 0 for any kernel.
+	Landlock int
 }
 
 // Off is one way to weaken the jail, for one caller only if Lane is set.
@@ -106,6 +109,10 @@ func (a *Attack) field(key, value string) error {
 		a.MayRefuse = true
 	case "unless":
 		a.Unless = append(a.Unless, value)
+	case "landlock":
+		var err error
+		a.Landlock, err = strconv.Atoi(value)
+		return err
 	case "harm":
 		a.Harm = value
 	case "plan":

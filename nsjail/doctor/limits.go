@@ -130,9 +130,9 @@ func (f *Facts) memory() (state State, why, fix string) {
 
 func (f *Facts) landlock() (state State, why, fix string) {
 	if f.LandlockABI <= 0 {
-		return Note, "this kernel has none, or it is off (brig does not need it)", ""
+		return Note, "this kernel has none, or it is off: jails do without a second fence", ""
 	}
-	return Note, fmt.Sprintf("ABI %d (brig does not need it)", f.LandlockABI), ""
+	return Note, fmt.Sprintf("ABI %d: a second fence around each jail", f.LandlockABI), ""
 }
 
 func (f *Facts) yama() (state State, why, fix string) {

@@ -7,7 +7,10 @@ from kernel import *
 
 signal.pthread_sigmask(signal.SIG_BLOCK, set(range(1, 65)) - {9, 19})
 for s in (9, 19, 6, 11, 4, 31):
-    os.kill(1, s)
+    try:
+        os.kill(1, s)
+    except PermissionError:
+        pass
 time.sleep(0.05)
 state = open("/proc/1/stat").read().rsplit(")", 1)[1].split()[0]
 contained(f"pid 1 is {state}") if state in "SR" else escaped(f"pid 1 is {state}")

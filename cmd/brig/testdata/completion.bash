@@ -53,8 +53,8 @@ _brig() {
 	--net) COMPREPLY=($(compgen -W "none loopback egress host" -- "$cur")) ;;
 	--net-limit) COMPREPLY=($(compgen -W "max_connections= connections_per_second= names_per_second= max_connection_bytes= max_bytes= bandwidth= connect_timeout= idle_timeout=" -- "$cur")) ;;
 	--seccomp) COMPREPLY=($(compgen -W "default strict compute build debug unconfined" -- "$cur")) ;;
-	--require) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp overlay idmap cow keyring proc init processes sockets protect memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
-	--optional) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp overlay idmap cow keyring proc init processes sockets protect memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
+	--require) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp landlock overlay idmap cow keyring proc init processes sockets protect memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
+	--optional) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp landlock overlay idmap cow keyring proc init processes sockets protect memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
 	--ulimit) COMPREPLY=($(compgen -W "as= core= cpu= data= fsize= locks= memlock= msgqueue= nice= nofile= nproc= rss= rtprio= rttime= sigpending= stack=" -- "$cur")) ;;
 	--hugetlb) COMPREPLY=($(compgen -W "64KB= 2MB= 1GB=" -- "$cur")) ;;
 	esac

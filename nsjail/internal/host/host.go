@@ -35,6 +35,10 @@ type Host struct {
 	ProcFiles []ProcFile `json:"proc_files"`
 	// HardLimits are the caller's hard resource limits by name; -1 is no limit.
 	HardLimits map[string]int64 `json:"hard_limits"`
+	// Landlock is the ABI of the kernel's Landlock: landlock_create_ruleset(2); 0 if there is none.
+	Landlock int `json:"landlock,omitempty"`
+	// Queues is set if the kernel has POSIX message queues (mq_overview(7)). It is read only if there is a Landlock.
+	Queues bool `json:"queues,omitempty"`
 	// LastCap is the highest capability that the kernel knows: capabilities(7).
 	LastCap int `json:"last_cap"`
 	// Sources are the files behind Spec.Rootfs ("rootfs") and Spec.Mounts ("mounts[2].source").
@@ -143,6 +147,7 @@ const (
 	FdCycle     = 259 // and the one after it
 	FdNamespace = 262
 	FdMaster    = 262 // of the jail's terminal, passed after fdNamespace was closed
+	FdRule      = 262 // what a Landlock rule is for, one after the other
 	FdSockets   = 280 // the first socket that a jail passes to its keeper
 )
 

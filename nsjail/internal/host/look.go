@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"brig/internal/sys"
+	"brig/landlock"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
 
@@ -58,6 +59,10 @@ func (h *Host) lookKernel(*spec.Spec) error {
 	if h.Kernel, err = parseKernel(unix.ByteSliceToString(u.Release[:])); err != nil {
 		return err
 	}
+	if h.Landlock = landlock.ABI(); h.Landlock >= 6 && !h.Kernel.AtLeast(6, 12) {
+		h.Landlock = 5 // a vendor's 5.14 claims ABI 6 without all of its scopes
+	}
+	h.Queues = h.Landlock > 0 && unix.Access("/proc/sys/fs/mqueue", unix.F_OK) == nil
 	// A capability that the kernel does not know is EINVAL: prctl(2) PR_CAPBSET_READ.
 	h.LastCap = 40 // CAP_CHECKPOINT_RESTORE, Linux 5.9
 	for c := h.LastCap + 1; c < 64; c++ {

@@ -83,6 +83,10 @@ func permitsSuffix(s *spec.Spec, h *host.Host) bool {
 	if s.TTY || len(h.Filter) == 0 || spec.FileProfile(s.Seccomp) || h.Guard != nil || h.Missing["seccomp"] != "" {
 		return false
 	}
+	if abi, _ := landlockABI(s, h); abi != 0 &&
+		!seccomp.PermitsAll(h.Filter, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF) {
+		return false
+	}
 	return seccomp.PermitsAll(h.Filter, unix.SYS_RT_SIGPROCMASK, unix.SYS_FUTEX, unix.SYS_RECVMSG, unix.SYS_NEWFSTATAT,
 		unix.SYS_FSTAT, unix.SYS_MMAP, unix.SYS_CLOSE, unix.SYS_DUP3, unix.SYS_PRLIMIT64, unix.SYS_CHDIR,
 		unix.SYS_CLOSE_RANGE, unix.SYS_EXECVE, unix.SYS_EXIT_GROUP)

@@ -82,10 +82,12 @@ var phases = []phase{
 	{name: "sockets", by: netMaker, needs: []string{"lo"}, write: (*resolver).openSockets},
 	{name: "seal", by: tree, needs: []string{"mounts", "pivot"}, write: (*resolver).seal},
 	{name: "hide init", by: tree, in: hasInit, needs: []string{"seal"}, write: (*resolver).hideInit},
+	// by the process that makes the tree, so that the filter is loaded meanwhile
+	{name: "ruleset", by: tree, known: withMounts, needs: []string{"seal"}, write: (*resolver).ruleset},
 	{name: "enter netns", by: tree, in: makesNet, needs: []string{"netns", "seal"}, write: (*resolver).enterNet},
 	{name: "own root", by: tree, in: sideBySide, needs: []string{"seal", "enter netns"}, write: (*resolver).unshareRoot},
 	{name: "capabilities", by: each, needs: []string{"group", "late group", "bounding set", "lo", "names", "sockets",
-		"detach", "seal", "hide init", "own root"}, write: (*resolver).dropCapabilities},
+		"detach", "seal", "hide init", "ruleset", "own root"}, write: (*resolver).dropCapabilities},
 	{name: "init is done", by: other, in: sideBySide, needs: []string{"capabilities"}, write: func(*resolver) {}},
 	{name: "fork", in: hasInit, needs: []string{"session", "capabilities"}, write: (*resolver).fork},
 	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"},
@@ -95,10 +97,12 @@ var phases = []phase{
 	{name: "workdir", by: payload, known: withRun, needs: []string{"init is done"}, write: (*resolver).workdir},
 	{name: "descriptors", by: payload, known: withRun, needs: []string{"streams"}, write: (*resolver).closeOnExec},
 	{name: "processes", by: payload, known: withRun, needs: []string{"limits"}, write: (*resolver).limitProcesses},
+	{name: "landlock", by: payload, known: withRun, needs: []string{"streams", "workdir"},
+		write: (*resolver).enterDomain},
 	{name: "filter", by: payload, known: withFilter, needs: []string{"capabilities", "payload session"},
 		write: (*resolver).filter},
 	{name: "command", by: payload, known: withRun, needs: []string{"filter", "processes", "descriptors", "workdir",
-		"init is done"}, write: (*resolver).execve},
+		"landlock", "init is done"}, write: (*resolver).execve},
 }
 
 // shape contains the properties on which the order depends.

@@ -168,7 +168,7 @@ func TestEveryOrderHoldsTheLaws(t *testing.T) {
 		last := len(all) - 1
 		wants("the command is not last", all[last].name == "command" && all[last].by == child)
 		done := happened(all, last)
-		for _, name := range []string{"capabilities", "seal", "pivot", "mounts", "filter", "bounding set"} {
+		for _, name := range []string{"capabilities", "seal", "pivot", "mounts", "filter", "landlock", "bounding set"} {
 			wants("the command comes before "+name, slices.ContainsFunc(done, func(st step) bool { return st.name == name }))
 		}
 		files := "mounts"
@@ -182,11 +182,12 @@ func TestEveryOrderHoldsTheLaws(t *testing.T) {
 		for at, st := range all {
 			if st.phase.by != each && at > find("capabilities", st.by) && find("capabilities", st.by) >= 0 {
 				wants(st.name+" has no capabilities any more", slices.Contains([]string{"init is done", "fork",
-					"payload session", "streams", "limits", "workdir", "descriptors", "processes", "filter", "command"}, st.name))
+					"payload session", "streams", "limits", "workdir", "descriptors", "processes", "landlock", "filter",
+					"command"}, st.name))
 			}
 			if m.filterFirst && at > find("filter", child) {
 				wants(st.name+" is not permitted", slices.Contains([]string{"streams", "limits", "workdir", "descriptors",
-					"processes", "command"}, st.name))
+					"processes", "landlock", "command"}, st.name))
 			}
 		}
 		wants("the filter is too early", m.filterFirst || find("filter", child) == last-1)

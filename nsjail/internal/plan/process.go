@@ -16,6 +16,7 @@ func (r *resolver) decide() {
 	r.group()
 	r.keepLimits()
 	r.static()
+	r.decideLandlock()
 	r.Enforced["init"] = "brig's init is pid 1"
 	if r.Spec.NoInit {
 		r.Enforced["init"] = "not enforced: the payload is pid 1 (--no-init)"

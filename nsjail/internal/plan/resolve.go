@@ -5,6 +5,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/program"
+	"brig/landlock"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 	"brig/rootfs"
@@ -22,6 +23,8 @@ type resolver struct {
 	layout     *cgroup.Layout
 	everywhere int          // the number of entries in the root that are the same on every machine
 	newNet     program.Slot // the network namespace that init makes
+	rules      landlock.Rules
+	domain     program.Slot // the Landlock ruleset
 }
 
 func newResolver(s *spec.Spec, h *host.Host, m *Mode) *resolver {

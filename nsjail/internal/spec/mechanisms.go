@@ -28,6 +28,7 @@ func Mechanisms() []Mechanism {
 		{Name: "uts", What: "a UTS namespace: a host name of its own"},
 		{Name: "cgroup", What: "a cgroup namespace: the host's control groups are invisible"},
 		{Name: "seccomp", What: "the system-call filter"},
+		{Name: "landlock", What: "a Landlock domain: a second fence around files, signals and abstract sockets"},
 		{Name: "overlay", What: "an overlay of /usr, so that locks and watches do not cross between jails"},
 		{Name: "idmap", What: "idmapped writable binds, so that new files belong to the directory's owner"},
 		{Name: "cow", What: "cow mounts: their sources never change, and the changes are bounded"},
