@@ -126,6 +126,10 @@ type (
 // Look reads the facts of the machine that a Spec depends on. It changes nothing. Close the Host after the start.
 func Look(s *Spec) (*Host, error) { return host.Look(s) }
 
+// LookIdentity returns a Host with the ids of the caller and of the payload alone, and Missing as far as it follows
+// from them.
+func LookIdentity() (*Host, error) { return host.LookIdentity() }
+
 // Sensitive reports whether a variable of this name usually holds a secret, or a way to obtain one. PassEnv passes such
 // a variable only if its full name is given.
 func Sensitive(name string) bool { return host.Sensitive(name) }

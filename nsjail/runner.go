@@ -66,7 +66,7 @@ func startLauncher() (*launcher.Launcher, error) {
 }
 
 // ForkedRunner returns a Runner with the launcher that a constructor of the binary forked before the Go runtime
-// started. A binary requests that launcher by defining the C symbol brig_launcher_command, as cmd/brig does. Without
+// started. A binary requests that launcher by defining the C function brig_launcher_wanted, as cmd/brig does. Without
 // one, ForkedRunner starts a launcher.
 func ForkedRunner() (*Runner, error) {
 	if l := launcher.Forked(); l != nil {

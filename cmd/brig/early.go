@@ -2,6 +2,7 @@ package main
 
 /*
 #include <signal.h>
+#include <string.h>
 
 // Go's runtime answers SIGQUIT with a crash and exit code 2, which may also be a payload's, and unblocks the signal in
 // each thread. This sigaction(2) replaces libc's in this binary and calls it by its second name. It ignores only the
@@ -13,13 +14,19 @@ int sigaction(int sig, const struct sigaction *act, struct sigaction *was) {
 }
 
 // The launcher's constructor (nsjail/internal/launcher) forks a launcher before the Go runtime starts if a binary
-// defines this symbol and is called with this word.
-const char *const brig_launcher_command = "run";
+// defines this function, and it reports that the process will make a jail: brig run, brig isolate --run.
+int brig_launcher_wanted(int argc, char **argv) {
+	const char *slash = strrchr(argv[0], '/');
+	int at = 1 + !!strcmp(slash ? slash + 1 : argv[0], "isolate");
+	if (at == 2 && (argc < 2 || strcmp(argv[1], "isolate"))) return argc > 1 && !strcmp(argv[1], "run");
+	while (at < argc && strcmp(argv[at], "--run")) at++;
+	return at < argc;
+}
 
 // Flags that begin so need a control group. No process is created in advance where the first process must be created in
 // the group.
 const char *const brig_launcher_grouped[] = {"--memory", "-m", "--cpu", "--pids-limit", "--no-oom-group", "--device-",
-	"--io-", "--hugetlb", "--cgroup", 0};
+	"--io-", "--hugetlb", "--cg", 0};
 
 // With one of these, the jail needs an orphan guard or another launcher; no process is created in advance.
 const char *const brig_launcher_alone[] = {"--no-init", "--systemd-scope", 0};
@@ -30,6 +37,7 @@ const char *const brig_launcher_other[] = {"--rootfs", "--image", "--user", "-u"
 // With one of these, the program may begin differently from that of any such jail; only the namespaces are made in
 // advance.
 const char *const brig_launcher_odd[] = {"--spec", "--optional", "--hostname", "--net=none", "--net=host", "--net none",
-	"--net host", 0};
+	"--net host",
+	"--share-net", 0};
 */
 import "C"

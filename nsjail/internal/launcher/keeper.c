@@ -1,12 +1,12 @@
 // The constructor of the binary, which runs before the Go runtime, in two cases:
 //
 //   - The library starts a launcher by executing this same binary with argv[0] = "brig-launcher" and a socket as fd 3.
-//   - A binary that defines brig_launcher_command (cmd/brig) forks its launcher for that command, so that the launcher
+//   - A binary that defines brig_launcher_wanted (cmd/brig) forks its launcher when that is true, so that the launcher
 //     prepares while Go starts, and does what Go could do only later or more slowly.
 #include "launcher.h"
 #include <sys/auxv.h>
 
-extern const char *const brig_launcher_command __attribute__((weak));
+int brig_launcher_wanted(int argc, char **argv) __attribute__((weak));
 
 // Beginnings of flags, up to a null.
 typedef const char *const flags[];
@@ -183,7 +183,7 @@ __attribute__((constructor)) static void enter(int argc, char **argv, char **env
 		syscall(SYS_close_range, 4, ~0u, 0); // what the keeper's caller has left open
 		brig_become(argc, argv, envp, 3, NOT_FORKED, 0);
 	}
-	if (!&brig_launcher_command || argc < 2 || strcmp(argv[1], brig_launcher_command)) return;
+	if (!brig_launcher_wanted || !brig_launcher_wanted(argc, argv)) return;
 	need(RLIMIT_AS, 3ul << 29, "brig: the limit on address space is too low; raise it to 1572864 (ulimit -v), "
 		"or limit the payload alone: --ulimit as=BYTES\n");
 	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");

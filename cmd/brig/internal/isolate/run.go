@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"brig/internal/sys"
@@ -64,14 +63,7 @@ func (c *call) execute(j *job, id identity) (int, error) {
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
 	r.end = end
-	caught := make(chan os.Signal, 1)
-	signal.Notify(caught, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM)
-	go func() {
-		if s, ok := (<-caught).(syscall.Signal); ok {
-			r.interrupted.Store(int32(s))
-			end()
-		}
-	}()
+	defer r.catchSignals()()
 	runner, err := nsjail.ForkedRunner()
 	if err != nil {
 		return 0, err
@@ -89,11 +81,36 @@ func (c *call) execute(j *job, id identity) (int, error) {
 		stop := r.watchTime(max(c.Time, c.Extra))
 		defer stop()
 	}
+	if err := runner.Retire(); err != nil {
+		return 0, err
+	}
 	result, err := r.cmd.Wait()
 	if err != nil {
 		return 0, err
 	}
 	return r.report(result), nil
+}
+
+// catchSignals ends the run when isolate is asked to end. Ctrl-Z stops isolate alone, and not the clocks.
+func (r *running) catchSignals() (stop func()) {
+	caught := nsjail.CatchSignals()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for sig, ok := caught.Next(); ok; sig, ok = caught.Next() {
+			switch sig {
+			case unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM:
+				r.interrupted.CompareAndSwap(0, int32(sig))
+				r.end()
+			case unix.SIGTSTP:
+				_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
+			}
+		}
+	}()
+	return func() {
+		_ = caught.Close()
+		<-done
+	}
 }
 
 // notStarted reports a program that cannot be executed as isolate does, and any other reason as an error.
@@ -204,11 +221,10 @@ func program() (identity, error) {
 	if os.Geteuid() != 0 {
 		return identity{}, nil
 	}
-	h, err := nsjail.Look(&nsjail.Spec{Args: []string{"true"}})
+	h, err := nsjail.LookIdentity()
 	if err != nil {
 		return identity{}, err
 	}
-	defer h.Close()
 	return identity{h.PayloadUID, h.PayloadGID, h.Drop}, nil
 }
 

@@ -62,18 +62,19 @@ func settle(parent int, name string, uid, gid int, special bool) error {
 // enter opens a directory, handles its files, and adds a level with the directories in it. Its owner can use it until
 // leave, whatever its mode.
 func (w *walk) enter(parent int, name string) (int, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil { // before Open changes the mode
+		return -1, err
+	}
 	fd, _, err := owned.Open(parent, name, unix.O_DIRECTORY, 0o700)
 	if err != nil {
 		return -1, err
 	}
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil {
-		if len(w.levels) == 0 {
-			w.dev = st.Dev
-		}
-		if st.Mode&0o700 != 0o700 {
-			err = unix.Fchmod(fd, st.Mode&0o7777|0o700)
-		}
+	if len(w.levels) == 0 {
+		w.dev = st.Dev
+	}
+	if st.Mode&0o700 != 0o700 {
+		err = unix.Fchmod(fd, st.Mode&0o7777|0o700)
 	}
 	l := level{dev: st.Dev, ino: st.Ino, mode: st.Mode & 0o7777}
 	if err == nil {

@@ -1,0 +1,130 @@
+package isolate
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brig/internal/test/asuser"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a program leaves is gone through to the bottom: deeper than the limit on open files, through directories without
+// permissions, and never through a link.
+func TestSettle(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	must(t, os.WriteFile(outside+"/f", nil, 0o600))
+	must(t, os.Mkdir(dir+"/box", 0o700))
+	at, err := unix.Open(dir+"/box", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	must(t, err)
+	const depth = 3000
+	var dirs []int
+	for i := range depth { // a path of this length cannot be written
+		must(t, unix.Symlinkat(outside, at, "link"))
+		must(t, unix.Mkfifoat(at, "fifo", 0o600))
+		must(t, unix.Mkdirat(at, "d", 0o700))
+		next, err := unix.Openat(at, "d", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		must(t, err)
+		if i%100 == 50 {
+			dirs = append(dirs, at)
+		} else {
+			unix.Close(at)
+		}
+		at = next
+	}
+	unix.Close(at)
+	for _, fd := range dirs {
+		must(t, unix.Fchmod(fd, 0))
+	}
+	top, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	must(t, err)
+	defer unix.Close(top)
+	uid := -1
+	if os.Geteuid() == 0 {
+		uid = 4711
+	}
+	must(t, settle(top, "box", uid, uid, false))
+	for _, fd := range dirs {
+		var st unix.Stat_t
+		must(t, unix.Fstat(fd, &st))
+		if st.Mode&0o7777 != 0 || uid >= 0 && st.Uid != uint32(uid) {
+			t.Errorf("mode %o, owner %d", st.Mode, st.Uid)
+		}
+		for _, name := range []string{"link", "fifo"} {
+			if os.Geteuid() == 0 && unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != unix.ENOENT {
+				t.Errorf("%s is still there", name)
+			}
+		}
+		unix.Close(fd)
+	}
+	if st, err := os.Stat(outside + "/f"); err != nil || st.Sys() == nil {
+		t.Error(err)
+	}
+	b := &box{root: os.NewFile(uintptr(top), dir), name: "box"}
+	must(t, b.remove())
+}
+
+// A box has one owner and one holder; a directory of boxes that others can write to is refused.
+func TestBox(t *testing.T) {
+	dir := t.TempDir()
+	root, err := openBoxes(dir + "/boxes")
+	must(t, err)
+	defer root.Close()
+	take := func(edit func(*box), create, cleanup bool) (bool, error) {
+		b := newBox(root, &Options{Box: 5, AsUID: -1, AsGID: -1})
+		edit(b)
+		there, err := b.take(dir+"/locks", create, cleanup, false)
+		if err == nil && create {
+			err = b.make()
+		}
+		if b.lock != nil {
+			defer b.lock.Close()
+		}
+		return there, err
+	}
+	none := func(*box) {}
+	for _, step := range []struct {
+		name            string
+		edit            func(*box)
+		create, cleanup bool
+		there           bool
+		bad             string
+	}{
+		{"run before init", none, false, false, false, ""},
+		{"cleanup before init", none, false, true, false, ""},
+		{"init", none, true, false, true, ""},
+		{"init again", none, true, false, true, ""},
+		{"run", none, false, false, true, ""},
+		{"another user", func(b *box) { b.uid, b.any = b.uid+1, false }, false, false, false, "belongs to a different user"},
+		{"cg", func(b *box) { b.cg = true }, false, false, false, "incompatible control group mode"},
+	} {
+		there, err := take(step.edit, step.create, step.cleanup)
+		if there != step.there || (err == nil) != (step.bad == "") || err != nil && !strings.Contains(err.Error(), step.bad) {
+			t.Errorf("%s: %v, %v", step.name, there, err)
+		}
+	}
+	must(t, os.WriteFile(dir+"/locks/5", []byte("Hsol"), 0o600))
+	if _, err := take(none, false, false); err == nil || !strings.Contains(err.Error(), "incompatible format") {
+		t.Error(err)
+	}
+	must(t, os.Remove(dir+"/locks/5"))
+	must(t, os.Symlink("/etc/passwd", dir+"/locks/5"))
+	if _, err := take(none, true, false); err == nil {
+		t.Error("a lock file that is a link is opened")
+	}
+	must(t, os.Chmod(dir+"/boxes", 0o777))
+	if _, err := openBoxes(filepath.Join(dir, "boxes")); err == nil || !strings.Contains(err.Error(), "writable to nobody else") {
+		t.Error(err)
+	}
+}
