@@ -18,6 +18,7 @@ var layers = []struct{ name, words string }{
 	{"ipc, keys", "ipc key"},
 	{"terminal", "tty"},
 	{"system calls", "abi kernel"},
+	{"landlock", "landlock"},
 	{"resources, report", "host limit report"},
 }
 

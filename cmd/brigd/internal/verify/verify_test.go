@@ -122,7 +122,7 @@ var weakenings = []struct{ spec, only, through, by string }{
 	{`{"seccomp": "unconfined"}`, "ns-user,kernel-bpf,key-add,cap-sets", "ns-user kernel-bpf key-add", "--seccomp unconfined"},
 	{`{"seccomp": "$OPEN"}`, "kernel-userfaultfd,init-limits,cap-sets,cap-no-new-privs", "init-limits kernel-userfaultfd", "--seccomp "},
 	{`{"seccomp": "debug"}`, "init-pidfd-filter,ptrace-exit,ns-user,net-alg", "init-pidfd-filter ptrace-exit", "--seccomp debug"},
-	{`{"net": "host"}`, "net-loopback,net-abstract,net-interfaces,ns-own,ipc-shm", "ns-own net-abstract net-interfaces net-loopback", "--net host"},
+	{`{"net": "host"}`, "net-loopback,net-interfaces,ns-own,ipc-shm", "ns-own net-interfaces net-loopback", "--net host"},
 	{`{"mounts": [{"type": "bind", "source": "$WORK", "target": "/work", "writable": true}]}`, "protect-write,protect-rename-over,work-lease",
 		"protect-write protect-rename-over", "--no-protect"},
 	{`{"mounts": [{"type": "bind", "source": "$WORK", "target": "/work", "writable": true}], "protect": ["@git", "!.git/config"]}`,
@@ -279,7 +279,7 @@ func TestEveryLayer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range list {
-		if layer, _ := attack.Layer(a.Name); strings.HasPrefix(a.Name, layer+"-") {
+		if layer, _ := attack.Layer(a.Name); layer != "landlock" && strings.HasPrefix(a.Name, layer+"-") {
 			t.Errorf("%s: add its first word to a layer of internal/attack/layers.go", a.Name)
 		}
 	}
