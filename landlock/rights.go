@@ -67,6 +67,8 @@ const (
 	MinABI = abiRefer
 	// NetABI is the first with rights on ports.
 	NetABI = abiNet
+	// ScopeABI is the first whose domains keep signals in.
+	ScopeABI = abiScope
 )
 
 // For returns the rules that a kernel of that ABI knows.

@@ -24,6 +24,7 @@ type (
 	Duration  = spec.Duration
 	Limit     = spec.Limit
 	Mechanism = spec.Mechanism
+	Tier      = spec.Tier
 	Problem   = spec.Problem
 	Error     = spec.Error
 	Fault     = spec.Fault
@@ -41,6 +42,9 @@ const (
 	MountVolume  = spec.MountVolume
 	MountCOW     = spec.MountCOW
 )
+
+// TierProcess is the Spec.Tier of a jail without namespaces.
+const TierProcess = spec.TierProcess
 
 // StoreDisk is the Mount.Store of a cow mount, or the Rootfs.Store of a root, whose changes are kept on disk.
 const StoreDisk = spec.StoreDisk

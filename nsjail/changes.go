@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
@@ -84,6 +85,13 @@ func (c *Cmd) dropChanges() error {
 // openStores makes the directories for changes on disk, once for each Cmd, and puts them into the Host, where Look has
 // put what stands for them.
 func (c *Cmd) openStores(h *host.Host) error {
+	if h.Scratch != "" {
+		m := spec.Mount{Target: "$TMPDIR", Size: spec.DefaultTmpfsSize, Inodes: spec.DefaultTmpfsInodes}
+		if err := c.openStore(scratchStore, m, 0o700, h); err != nil {
+			return spec.HostError("tier", err.Error(), host.OtherStore)
+		}
+		h.Scratch = filepath.Join(c.stores[scratchStore].Path, "upper")
+	}
 	for i, m := range c.Spec.COWs() {
 		lower, upper := h.Sources[spec.SourceKey(i)], h.Sources[spec.UpperKey(i)]
 		if upper == nil || lower.NoOverlay != "" || lower.NoUpper != "" { // Resolve returns the error
@@ -105,6 +113,9 @@ func (c *Cmd) openStores(h *host.Host) error {
 	}
 	return nil
 }
+
+// scratchStore is the key in Cmd.stores of the directory that a payload without a mount namespace has for itself.
+const scratchStore = -2
 
 func (c *Cmd) openStore(i int, m spec.Mount, mode uint32, h *host.Host) error {
 	dir, err := host.StoreDir()

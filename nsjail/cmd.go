@@ -157,7 +157,14 @@ func (c *Cmd) Signal(sig os.Signal) error {
 		return os.ErrInvalid
 	case c.state.done.Load():
 		return os.ErrProcessDone
+	case s == unix.SIGKILL:
+		return c.killInit()
 	}
+	return c.signal(s)
+}
+
+// signal sends a signal to process 1.
+func (c *Cmd) signal(s unix.Signal) error {
 	err := sys.Control(c.pidfd, func(fd int) error { return unix.PidfdSendSignal(fd, s, nil, 0) })
 	if _, told := err.(unix.Errno); err == unix.ESRCH || err != nil && !told { // the pidfd is closed
 		return os.ErrProcessDone

@@ -52,6 +52,13 @@ func (a *trial) spec(s *attack.Scene, weak bool) (*spec.Spec, error) {
 		return nil, err
 	}
 	jail.Args = a.Command(s)
+	if jail.Tier != "" { // it shows no file elsewhere
+		dir := asuser.Testdata()
+		jail.Args[1] = filepath.Join(dir, "escape", a.Name)
+		jail.Env = append(jail.Env, "PYTHONPATH="+filepath.Join(dir, "payload"), "PYTHONDONTWRITEBYTECODE=1")
+		jail.Mounts = append([]spec.Mount{{Type: spec.MountBind, Source: dir, Target: dir}}, jail.Mounts...)
+		return jail, nil
+	}
 	jail.Mounts = append([]spec.Mount{
 		{Type: spec.MountFile, Source: filepath.Join(asuser.Testdata(), "escape", a.Name), Target: attack.Dir + "/" + a.Name},
 		{Type: spec.MountFile, Source: filepath.Join(asuser.Testdata(), "payload", "kernel.py"), Target: attack.Dir + "/kernel.py"},

@@ -43,10 +43,22 @@ func switchOff(t *testing.T, s *attack.Scene, p *plan.Plan, offs []attack.Off) {
 				changed = change(p)
 			}
 		}
+		if p.Spec.Tier != "" && !confinesInit(p) {
+			t.Fatalf("off: %s=%s: init's kill(-1) would reach this process", o.Kind, o.Value)
+		}
 		if !changed {
 			t.Errorf("off: %s=%s changes nothing in the plan", o.Kind, o.Value)
 		}
 	}
+}
+
+// confinesInit reports whether init has a Landlock domain before it has a child.
+func confinesInit(p *plan.Plan) bool {
+	find := func(text string) int {
+		return slices.IndexFunc(p.Jail.Ops, func(op program.Op) bool { return strings.Contains(op.Call(), text) })
+	}
+	made, fork := find("{fs=0, scoped=SIGNAL}"), slices.IndexFunc(p.Jail.Ops, func(op program.Op) bool { return op.NR == program.Fork })
+	return made >= 0 && p.Jail.Ops[made+1].NR == unix.SYS_LANDLOCK_RESTRICT_SELF && made < fork
 }
 
 var cloneFlags = map[string]uint64{
@@ -125,6 +137,20 @@ var planChanges = map[string]func(*plan.Plan) bool{
 		return replaceMap(p, "0")
 	},
 	"plain-lookup": plainLookup,
+	"no-domain": func(p *plan.Plan) bool { // the payload's, not that of init, whose kill(-1) would reach the host
+		for i := len(p.Jail.Ops) - 1; i >= 0; i-- {
+			if p.Jail.Ops[i].NR == unix.SYS_LANDLOCK_RESTRICT_SELF {
+				p.Jail.Ops = slices.Delete(p.Jail.Ops, i, i+1)
+				return true
+			}
+		}
+		return false
+	},
+	"no-guard": func(p *plan.Plan) bool { // the first filter
+		i := slices.IndexFunc(p.Jail.Ops, func(op program.Op) bool { return op.Label == "seccomp" })
+		p.Jail.Ops = slices.Delete(p.Jail.Ops, i, i+1)
+		return true
+	},
 	"no-pins": func(p *plan.Plan) bool {
 		return deleteOps(p, func(op *program.Op) bool { return strings.HasSuffix(op.Label, ".pin") })
 	},

@@ -52,7 +52,7 @@ func TestEscape(t *testing.T) {
 				return
 			}
 			v, detail := a.run(t, nil, true)
-			if a.MayRefuse && strings.HasPrefix(detail, "refused: ") { // what the attack needs is not here
+			if strings.HasPrefix(detail, "refused: ") { // what the attack needs is not here
 				t.Log(detail)
 				return
 			}
@@ -106,6 +106,11 @@ func (a *trial) setUp(t *testing.T, off bool) (*attack.Scene, *spec.Spec) {
 	return s, spec
 }
 
+// mayRefuse reports whether brig may refuse to make the jail: the process tier needs a newer kernel than the others.
+func (a *trial) mayRefuse(s *spec.Spec) bool {
+	return a.MayRefuse || s.Tier != "" && landlock.ABI() < landlock.ScopeABI
+}
+
 // run performs the attack once, in a jail of its own or of a Runner's, and returns its verdict with the output.
 func (a *trial) run(t *testing.T, r *Runner, off bool) (attack.Verdict, string) {
 	t.Helper()
@@ -143,7 +148,7 @@ func (a *trial) runIn(t *testing.T, s *attack.Scene, spec *spec.Spec, r *Runner,
 		return attack.Escaped, evidence
 	}
 	if err != nil {
-		if a.MayRefuse {
+		if a.mayRefuse(spec) {
 			return attack.Contained, "refused: " + err.Error()
 		}
 		return attack.Unclear, err.Error()

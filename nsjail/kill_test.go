@@ -74,13 +74,14 @@ func TestKiller(t *testing.T) {
 	tmp := t.TempDir()
 	before := mountLines(t)
 	brig := filepath.Join(asuser.Dir(), "brig")
-	moments := 40 // of each of five kinds
+	moments := 40 // of each of six kinds
 	if testing.Short() {
 		moments = 8
 	}
 	for _, k := range []keeperKind{
 		{"brig run", []string{brig, "run", "--", "/bin/sh", "-c", killScript}, "", false, 15 * time.Millisecond},
 		{"brig run --no-init", []string{brig, "run", "--no-init", "--", "/bin/sh", "-c", killScript}, "", false, 15 * time.Millisecond},
+		{"brig run --tier process", []string{brig, "run", "--tier", "process", "--", "/bin/sh", "-c", killScript}, "", false, 15 * time.Millisecond},
 		{"library", []string{"/proc/self/exe", "-test.run=^TestKeeper$"}, "keeper", true, 15 * time.Millisecond},
 		{"library, pools", []string{"/proc/self/exe", "-test.run=^TestKeeper$"}, "keeper-pools", true, 15 * time.Millisecond},
 		{"library, no init", []string{"/proc/self/exe", "-test.run=^TestKeeper$"}, "keeper-noinit", true, 15 * time.Millisecond},

@@ -101,6 +101,8 @@ func cannotRunAhead(s *spec.Spec) string {
 		return "a terminal"
 	case s.NoInit:
 		return "a payload without init"
+	case s.Tier != "":
+		return "a jail without namespaces"
 	case s.Net == spec.NetEgress, len(s.Publish) > 0:
 		return "a network by name"
 	}

@@ -109,7 +109,7 @@ func (t *planTemplate) run(s *spec.Spec) (*host.Host, error) {
 // namespace and only the default /etc. With an image the mounts are in the prefix, which many jails share, but
 // protected paths come and go, and each jail has its own directory on disk for changes.
 func preparable(s *spec.Spec) bool {
-	return s.Net != spec.NetHost && len(s.Etc) == 0 &&
+	return s.Tier == "" && s.Net != spec.NetHost && len(s.Etc) == 0 &&
 		(plan.MountsComeLater(s) || len(s.Protect) == 0 && !s.MayUseDisk())
 }
 

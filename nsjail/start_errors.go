@@ -42,7 +42,7 @@ func (c *Cmd) setupError(rep launcher.Report) error {
 			"nowhere in it; mend the tree"
 		return e
 	}
-	return doctor.Blame(e)
+	return doctor.OrTier(doctor.Blame(e), c.plan.Host)
 }
 
 // cloneError explains why the launcher could not create the namespaces.
@@ -69,7 +69,7 @@ func cloneError(p *plan.Plan, err error) error {
 	if e.Remedy = row.remedy; row.group != "" {
 		e.Op, e.Detail = "cgroup", "clone3 into the control group: "+row.group
 	}
-	return doctor.Blame(e)
+	return doctor.OrTier(doctor.Blame(e), p.Host)
 }
 
 type cloneFailure struct {

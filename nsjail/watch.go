@@ -148,12 +148,32 @@ func (c *Cmd) end() {
 
 // kill kills process 1, whereupon the kernel kills all others. With cgroup version 1 a frozen process receives the
 // signal only when it is thawed.
+//
+// Without a pid namespace the kernel kills nothing more than that process. So init is asked to end the jail, and killed
+// only if it has not: the payload then ends with it (PR_SET_PDEATHSIG), but not what the payload has started, unless a
+// control group holds it.
 func (c *Cmd) kill() {
 	_ = c.Signal(unix.SIGKILL)
+	c.thaw()
+	c.hurry()
+}
+
+// killInit sends SIGKILL to process 1. In the process tier it is the last resort.
+func (c *Cmd) killInit() error {
+	if c.Spec.Tier != spec.TierProcess {
+		return c.signal(unix.SIGKILL)
+	}
+	if _, err := c.report.Write([]byte{0}); err != nil { // init is gone
+		return c.signal(unix.SIGKILL)
+	}
+	time.AfterFunc(endWait/2, func() { _ = c.signal(unix.SIGKILL) }) // an error means that the jail has ended
+	return nil
+}
+
+func (c *Cmd) thaw() {
 	if c.frozen.Load() {
 		_ = c.group.Freeze(false)
 	}
-	c.hurry()
 }
 
 // countOutput counts n bytes of output, and returns how many of them the limit on output lets pass.

@@ -1,6 +1,6 @@
 package seccomp
 
-import _ "embed"
+import "embed"
 
 //go:generate go test -run BPFIsFresh$ -update .
 
@@ -23,4 +23,13 @@ func GuardBPF(files bool) ([]byte, bool) {
 		return []byte(guardFilesBPF), true
 	}
 	return []byte(guardBPF), true
+}
+
+//go:embed process_*amd64.bpf
+var processBPF embed.FS
+
+// ProcessBPF returns the compiled ProcessTable.
+func ProcessBPF(network, owns bool) ([]byte, bool) {
+	bpf, err := processBPF.ReadFile(processFile(network, owns))
+	return bpf, err == nil
 }

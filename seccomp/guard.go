@@ -15,15 +15,21 @@ import (
 // for an empty file, too: a write clears the bits, but not if the writer has CAP_FSETID, as the host's root has.
 func GuardTable(files bool) (*Table, error) {
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
-	for _, s := range Default().Syscalls { // includes preceding allow rules: the order counts
-		if len(s.Args) > 0 {
-			p.Syscalls = append(p.Syscalls, s)
-		}
-	}
+	p.guardArgs()
 	if files {
 		p.guardFiles()
 	}
 	return p.Resolve(Target{Arch: runtime.GOARCH})
+}
+
+// guardArgs adds the rules of the default profile that look at arguments. They include preceding allow rules: the order
+// counts.
+func (p *Profile) guardArgs() {
+	for _, s := range Default().Syscalls {
+		if len(s.Args) > 0 {
+			p.Syscalls = append(p.Syscalls, s)
+		}
+	}
 }
 
 func (p *Profile) guardFiles() {

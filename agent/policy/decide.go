@@ -155,6 +155,7 @@ func (p *Policy) extras(j *nsjail.Job) *nsjail.Refusal {
 	for _, e := range slices.Concat([]extra{
 		{s.TTY, "tty", "tty"},
 		{s.NoInit, "no_init", "no_init"},
+		{s.Tier != "", "tier", "tier"},
 		{!slices.Contains(plain, s.User), "user", "user"},
 		{s.Rootfs.Writable, "writable_root", "rootfs.writable"},
 	}, limitExtras(&s.Limits), []extra{

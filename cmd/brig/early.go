@@ -29,7 +29,7 @@ const char *const brig_launcher_grouped[] = {"--memory", "-m", "--cpu", "--pids-
 	"--io-", "--hugetlb", "--cg", 0};
 
 // With one of these, the jail needs an orphan guard or another launcher; no process is created in advance.
-const char *const brig_launcher_alone[] = {"--no-init", "--systemd-scope", 0};
+const char *const brig_launcher_alone[] = {"--no-init", "--systemd-scope", "--tier", 0};
 
 // With one of these, the jail may have another identity or root; what comes before both is made in advance.
 const char *const brig_launcher_other[] = {"--rootfs", "--image", "--user", "-u", 0};

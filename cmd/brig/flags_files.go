@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -228,6 +230,31 @@ func clean(p string) string {
 		return p[:1] + strings.TrimRight(p[1:], "/")
 	}
 	return p
+}
+
+// atOwnPaths changes the mounts of flags for a jail without a mount namespace, in which each directory is where it is
+// on the host. With --work the payload starts there.
+func (b *builder) atOwnPaths() error {
+	s := &b.inv.spec
+	for i := range s.Mounts {
+		m := &s.Mounts[i]
+		flag := b.inv.origin[place("mounts", i)]
+		if flag == "" || m.Type != nsjail.MountBind {
+			continue
+		}
+		abs, err := filepath.Abs(m.Source)
+		if err != nil {
+			return err
+		}
+		m.Source = abs
+		if name, own := strings.CutPrefix(flag, "--"); own && m.Target == "/"+name {
+			m.Target = abs
+		}
+		if flag == "--work" {
+			s.Workdir = cmp.Or(s.Workdir, m.Target)
+		}
+	}
+	return nil
 }
 
 // protectByDefault protects the files of a git repository if a flag shows a directory writable.

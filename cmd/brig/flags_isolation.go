@@ -21,6 +21,9 @@ func (b *builder) isolationFlags() []cli.Flag {
 	names := mechanisms(func(nsjail.Mechanism) bool { return true })
 	return cli.InGroup("Isolation", []cli.Flag{
 		seccomp,
+		{Name: "tier", Args: "process", Path: "tier", Words: []string{string(nsjail.TierProcess)},
+			Set:  textFlag(&b.inv.spec.Tier, "process"),
+			Help: "use no namespaces, for machines that forbid them; this is weaker, and needs Linux 6.12: brig help tier"},
 		{Name: "tty", Short: 't', Path: "tty", Set: cli.Switch(&b.inv.spec.TTY, true),
 			Help: "give the payload a terminal of its own, for shells and editors; " +
 				"~. at the start of a line ends the jail, ~? lists more"},

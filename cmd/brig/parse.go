@@ -49,7 +49,11 @@ func parse(name string, args []string, read readFunc) (inv *invocation, help boo
 			return nil, false, fmt.Errorf("%s: %w", b.flag, err)
 		}
 	}
-	b.protectByDefault()
+	if b.inv.spec.Tier == "" {
+		b.protectByDefault()
+	} else if err := b.atOwnPaths(); err != nil {
+		return nil, false, err
+	}
 	if b.inv.commandWords = len(command); len(command) > 0 {
 		b.inv.spec.Args = command
 		b.inv.origin["args"] = "command"

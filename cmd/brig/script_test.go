@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/landlock"
 	"brig/nsjail"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -64,6 +65,8 @@ func TestScript(t *testing.T) {
 			switch cond {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "tier":
+				return landlock.ABI() >= landlock.ScopeABI, nil
 			case "limits":
 				return canLimit()
 			case "cow":

@@ -33,6 +33,21 @@ func topics() []cli.Topic {
 				"A limit that cannot be held is an error, and nothing runs; --optional NAME goes on without it, "+
 				"and the report says so.",
 			func(f *cli.Flag) bool { return f.Group == "Limits" || f.Group == "Control group" }),
+		topic("tier",
+			[]string{"brig run --tier process --work . -- make",
+				"brig run --tier process --ro-bind /srv/data /srv/data -- ./report", "brig explain --tier process -- true"},
+			"--tier process makes a jail without namespaces, on machines that forbid them. brig never chooses it by itself. "+
+				"It needs Linux 6.12.\n"+
+				"The payload is a process of the host. Landlock decides which files it may open: /usr, the public part of "+
+				"/etc, a directory of its own ($HOME and $TMPDIR, 256 MiB, removed at the end), and what you bind, each at its "+
+				"own path. --work DIR is writable, and the payload starts there.\n"+
+				"It has no socket but pairs of AF_UNIX streams, or with --net host, the host's IPv4 and IPv6. Signals and "+
+				"tracing stay in the jail, and all of its processes end together.\n"+
+				"What is missing, beside a default jail: the payload can probe names, sizes and times of files and which "+
+				"processes there are; it sees the machine's name and, in /proc, its load; nothing in a writable directory is "+
+				"protected; an ordinary user's payload cannot use chmod, chown or utime on a path. Programs that need "+
+				"/proc/self, /tmp, /dev/shm, inotify or System V objects fail.",
+			func(f *cli.Flag) bool { return f.Name == "tier" }),
 		topic("seccomp",
 			[]string{"brig explain --seccomp", "brig run --seccomp strict -- ./untrusted",
 				"brig explain --seccomp ./profile.json"},

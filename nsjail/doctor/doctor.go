@@ -143,12 +143,16 @@ func (f *Facts) jail() Finding {
 	}
 	if f.Relaxed.Works() {
 		x.State = Partial
+	} else if f.userFailed() && f.hasTier() && !strings.Contains(x.Fix, host.OrTier) {
+		x.Fix = strings.TrimPrefix(x.Fix+"; "+host.OrTier, "; ")
 	}
 	if f.Relaxed.Works() && !strings.Contains(x.Fix, "--optional") {
 		x.Fix = strings.TrimPrefix(x.Fix+"; or brig run --optional "+strings.Join(spared(), ","), "; ")
 	}
 	return x
 }
+
+func (f *Facts) hasTier() bool { return (&host.Host{Landlock: f.LandlockABI}).HasTier() }
 
 // spared returns the mechanisms that the relaxed trial omits.
 func spared() []string { return []string{"proc", "keyring", "processes"} }

@@ -132,7 +132,11 @@ func (f *Facts) landlock() (state State, why, fix string) {
 	if f.LandlockABI <= 0 {
 		return Note, "this kernel has none, or it is off: jails do without a second fence", ""
 	}
-	return Note, fmt.Sprintf("ABI %d: a second fence around each jail", f.LandlockABI), ""
+	why = fmt.Sprintf("ABI %d: a second fence around each jail", f.LandlockABI)
+	if f.hasTier() {
+		return Note, why + "; it permits jails without namespaces, too: --tier process", ""
+	}
+	return Note, why + "; --tier process, without namespaces, needs ABI 6 (Linux 6.12)", ""
 }
 
 func (f *Facts) yama() (state State, why, fix string) {

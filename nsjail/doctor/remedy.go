@@ -71,6 +71,16 @@ func failures() []failure {
 
 const noMountPoint = "the mount point does not exist in a read-only tree; make it there, or use --rootfs-writable"
 
+// OrTier adds to the remedy of a failure that only a jail with namespaces meets that there is one without.
+func OrTier(e *spec.Error, h *host.Host) *spec.Error {
+	f := &Facts{Default: Trial{Tried: true, Err: e}}
+	forbidden := []syscall.Errno{unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS}
+	if f.userFailed() && h.HasTier() && slices.Contains(forbidden, e.Errno) {
+		e.Remedy += "; " + host.OrTier
+	}
+	return e
+}
+
 // Remedy returns whose fault a failed operation is, and the remedy.
 func Remedy(label, call string, errno syscall.Errno) (spec.Fault, string) {
 	all := failures()

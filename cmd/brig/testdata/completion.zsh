@@ -22,7 +22,7 @@ _brig() {
 		'serve:run jails for programs that ask by HTTP (brigd serve)'
 		'mcp:run jails for a model that asks by MCP (brigd mcp)'
 		'version:print the version'
-		'help:print help; the topics are net, limits and seccomp'
+		'help:print help; the topics are net, limits, tier and seccomp'
 		'completion:print the completion script of a shell'
 		'man:print the manual page brig(1) in roff'
 	)
@@ -78,6 +78,7 @@ _brig() {
 			'*-p[let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP]:\[IP\:\]HOST\:JAIL:'
 			'*--publish=[let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP]:\[IP\:\]HOST\:JAIL:'
 			'--seccomp=[the system-call filter\: default, strict, compute, build, debug, unconfined, or a profile in docker'\''s JSON (a path has a /); brig help seccomp]:FILE|NAME:{_values value default strict compute build debug unconfined; _files}'
+			'--tier=[use no namespaces, for machines that forbid them; this is weaker, and needs Linux 6.12\: brig help tier]:process:(process)'
 			'-t[give the payload a terminal of its own, for shells and editors; ~. at the start of a line ends the jail, ~? lists more]'
 			'--tty[give the payload a terminal of its own, for shells and editors; ~. at the start of a line ends the jail, ~? lists more]'
 			'*-i[no effect\: stdin always reaches the payload, so docker'\''s -it is --tty]'
@@ -140,7 +141,7 @@ _brig() {
 	serve) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	mcp) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	version) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
-	help) if ((CURRENT == 2)); then compadd -- run explain learn spec verify doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man net limits seccomp --help; else _files; fi ;;
+	help) if ((CURRENT == 2)); then compadd -- run explain learn spec verify doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man net limits tier seccomp --help; else _files; fi ;;
 	completion) if ((CURRENT == 2)); then compadd -- bash zsh fish --help; else _files; fi ;;
 	man) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	esac

@@ -65,14 +65,17 @@ func (k Kernel) target() seccomp.Target {
 
 // Shares reports whether the payload may write to a directory of the host.
 func Shares(s *spec.Spec) bool {
-	return s.MayUseDisk() ||
+	return s.MayUseDisk() || s.Tier == spec.TierProcess ||
 		slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Type == spec.MountBind && m.Writable })
 }
 
 // LookGuard sets the filter beneath a profile from a file, and that of an unconfined jail where the payload may write
 // to the host's files.
 func (h *Host) LookGuard(s *spec.Spec) error {
-	if h.Guard = nil; !spec.FileProfile(s.Seccomp) && (!Shares(s) || s.Seccomp != "unconfined") {
+	if h.Guard = nil; s.Tier == spec.TierProcess {
+		return nil // lookTier sets another one
+	}
+	if !spec.FileProfile(s.Seccomp) && (!Shares(s) || s.Seccomp != "unconfined") {
 		return nil
 	}
 	bpf, ok := seccomp.GuardBPF(Shares(s))

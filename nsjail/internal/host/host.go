@@ -39,6 +39,10 @@ type Host struct {
 	Landlock int `json:"landlock,omitempty"`
 	// Queues is set if the kernel has POSIX message queues (mq_overview(7)). It is read only if there is a Landlock.
 	Queues bool `json:"queues,omitempty"`
+	// Scratch is the directory that a payload without a mount namespace has for itself. The keeper makes it.
+	Scratch string `json:"scratch,omitempty"`
+	// Tasks is the number of processes and threads that the payload's user has already, where they count for the limit.
+	Tasks int64 `json:"tasks,omitempty"`
 	// LastCap is the highest capability that the kernel knows: capabilities(7).
 	LastCap int `json:"last_cap"`
 	// Sources are the files behind Spec.Rootfs ("rootfs") and Spec.Mounts ("mounts[2].source").

@@ -38,6 +38,9 @@ func (h *Host) LookSources(s *spec.Spec) error {
 			if err != nil {
 				return err
 			}
+			if s.Tier == spec.TierProcess { // it can make no socket, and the file is not shown elsewhere
+				continue
+			}
 			if err := h.channels(s, key, m, src); err != nil {
 				return err
 			}

@@ -45,7 +45,8 @@ static void end(struct init *in, int status, int asked) {
 	r->a = r->own ? SIGSYS : status; // as after SECCOMP_RET_KILL_PROCESS
 	r->b = asked ? END_ASKED : 0;
 	measure(r, in->disks);
-	// All others are children of init or their descendants. kill(2) looks at every process of the machine.
+	// All others are children of init or their descendants. kill(2) looks at every process of the machine. Without a pid
+	// namespace, init's Landlock domain keeps the signal from all that are not in it: landlock(7), scoped.
 	long p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0);
 	if (p != -ECHILD) SYS2(SYS_kill, -1, SIGKILL);
 	for (; p >= 0 && !(r->b & END_LEFT); p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0)) // ECHILD: none is left
@@ -96,11 +97,12 @@ static void notice(struct init *in) {
 	if (n.pid > 1) SYS2(SYS_kill, n.pid, SIGKILL); // 0 is init's process group
 }
 
-// forward passes on a signal that the keeper has sent. Its sender is outside the pid namespace (ssi_pid 0). A payload can
-// claim the same, but not with the si_code of kill(2): rt_sigqueueinfo(2).
+// forward passes on a signal that the keeper, init's parent, has sent. In a pid namespace the numbers of both are 0. A
+// payload can claim the same, but not with the si_code of kill(2): rt_sigqueueinfo(2).
 static void forward(struct init *in) {
 	struct signalfd_siginfo si;
-	if (SYS3(SYS_read, SIGNALS, &si, sizeof si) != sizeof si || si.ssi_pid || si.ssi_code != SI_USER) return;
+	if (SYS3(SYS_read, SIGNALS, &si, sizeof si) != sizeof si || si.ssi_pid != SYS1(SYS_getppid, 0) ||
+		si.ssi_code != SI_USER) return;
 	if (si.ssi_signo == SIGTSTP) SYS2(SYS_kill, -1, SIGSTOP);
 	else if (si.ssi_signo == SIGCONT) SYS2(SYS_kill, -1, SIGCONT);
 	else SYS2(SYS_kill, in->payload, si.ssi_signo);
@@ -139,9 +141,9 @@ void brig_init(long payload, const long *a, int listener, struct run *run) {
 			if (WIFSTOPPED(status)) detach(pid, WSTOPSIG(status));
 			else if (pid == payload) end(&in, status, 0);
 		SYS4(SYS_ppoll, p, NFDS, reaped == 64 ? &(struct timespec){0} : 0, 0); // a flood of zombies must not hide the other events
-		// a byte from the keeper asks for the end: SIGKILL would lose what the jail's processes have used
-		if (p[REPORT].revents & POLLIN && SYS3(SYS_read, REPORT, &status, 1) > 0) end(&in, SIGKILL, 1);
-		if (p[REPORT].revents) SYS1(SYS_exit_group, 1); // the keeper is gone, and the namespace ends with init
+		// a byte from the keeper asks for the end: SIGKILL would lose what the jail's processes have used. A keeper that
+		// is gone asks for the same, since without a pid namespace they would outlive init
+		if (p[REPORT].revents) end(&in, SIGKILL, 1);
 		if (p[LISTENER].revents & POLLIN) notice(&in);
 		else if (p[LISTENER].revents) p[LISTENER].fd = -1; // POLLHUP: no process has the filter any more
 		if (p[SIGNALS].revents & POLLIN) forward(&in);

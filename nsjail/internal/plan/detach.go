@@ -12,7 +12,7 @@ import (
 // want to unmount then.
 func (r *resolver) canDetachMounts() bool {
 	s := r.Spec
-	if !r.Mode.Forked || !tricks.DetachMounts.On() || s.NoInit || r.Host.Missing["proc"] != "" {
+	if !r.Mode.Forked || s.Tier != "" || !tricks.DetachMounts.On() || s.NoInit || r.Host.Missing["proc"] != "" {
 		return false
 	}
 	for i := range r.Host.Protected {

@@ -25,7 +25,7 @@ func (r *resolver) streams() {
 }
 
 func (r *resolver) workdir() {
-	r.Jail.Add("workdir", unix.SYS_CHDIR, program.Str(cmp.Or(r.Spec.Workdir, spec.DefaultWorkdir)))
+	r.Jail.Add("workdir", unix.SYS_CHDIR, program.Str(cmp.Or(r.Spec.Workdir, r.Host.Scratch, spec.DefaultWorkdir)))
 }
 
 // closeOnExec leaves only the standard streams to the payload: close_range(2) CLOSE_RANGE_CLOEXEC, Linux 5.11.
@@ -38,6 +38,9 @@ func (r *resolver) closeOnExec() {
 // other name. The kernel tries them at the start.
 func (r *resolver) execve() {
 	r.Env = host.BuildEnv(r.Spec, r.Host.Env, r.Host.Term)
+	if dir := r.Host.Scratch; dir != "" {
+		r.Env = host.BuildEnv(r.Spec, append(tierEnv(dir), r.Host.Env...), r.Host.Term)
+	}
 	env := program.Strs(r.Env)
 	args := r.Spec.Args
 	r.Exec = r.candidates(args[0])

@@ -203,5 +203,8 @@ func (r *resolver) joinGroup() {
 	for i := range r.Group.V1Joins() {
 		p.Add("cgroup", unix.SYS_WRITE, (r.JoinAt + program.Slot(i)).Arg(), program.Str("0"), program.Int(1))
 	}
+	if r.shape.noNamespaces {
+		return
+	}
 	p.Add("cgroup", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"))
 }

@@ -48,6 +48,9 @@ func (r *resolver) namespaces() {
 			h.Kernel.Major, h.Kernel.Minor, host.MinKernel.Major, host.MinKernel.Minor), "use a newer kernel"))
 	}
 	if why := h.Missing["user"]; why != "" {
+		if h.HasTier() {
+			why += "; " + host.OrTier
+		}
 		r.fail(spec.HostError("user", "no user namespace can be made", why))
 	}
 	if h.UID == 0 && !h.Drop {
@@ -186,7 +189,7 @@ const jailOOMScore = 1000
 // session leaves the caller's session and its keyrings.
 func (r *resolver) session() {
 	p := r.Jail
-	if r.Mode.Forked {
+	if r.Mode.Forked && !r.shape.noNamespaces { // without a pid namespace init has to end the others first
 		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"),
 			program.Named(int(unix.SIGKILL), "SIGKILL"))
 	}

@@ -72,6 +72,10 @@ func (r *resolver) ruleset() {
 	if r.rules.ABI == 0 {
 		return
 	}
+	if r.shape.noNamespaces {
+		r.tierRules()
+		return
+	}
 	r.rules.Paths = r.landlockPaths()
 	var trees []program.Slot
 	if r.Host.Queues { // mq_open(3) opens files that no path of the jail leads to

@@ -61,7 +61,8 @@ const canShare = runtime.GOARCH == "amd64"
 // shapeOf returns the properties on which the order of the phases depends.
 func (r *resolver) shapeOf() shape {
 	s, m := r.Spec, r.Mode
-	sh := shape{prepared: m.Root != nil, ahead: m.Forked, noInit: s.NoInit, image: s.Rootfs.Path != ""}
+	sh := shape{prepared: m.Root != nil, ahead: m.Forked && s.Tier == "", noInit: s.NoInit, image: s.Rootfs.Path != "",
+		noNamespaces: s.Tier == spec.TierProcess}
 	if !sh.prepared {
 		return sh
 	}

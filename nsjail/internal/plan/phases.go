@@ -6,8 +6,6 @@ import (
 	"brig/internal/program"
 	"brig/nsjail/internal/launcher"
 	"brig/rootfs"
-
-	"golang.org/x/sys/unix"
 )
 
 // process is one of the processes that make a jail.
@@ -57,41 +55,45 @@ type phase struct {
 
 // phases is the sequence of phases, each after those that it needs. derive computes each process's steps from it.
 var phases = []phase{
-	{name: "procfs", write: (*resolver).procfs},
+	// the first, since a process in a control group of root's has the launcher's capabilities: spawn.c
+	{name: "privileges", in: isProcess, write: (*resolver).dropCapabilities},
+	{name: "procfs", in: hasNamespaces, write: (*resolver).procfs},
 	{name: "session", write: (*resolver).session},
 	{name: "netns", by: netMaker, in: makesNet, write: (*resolver).makeNet},
-	{name: "lo", by: netMaker, needs: []string{"netns"}, write: (*resolver).loopback},
-	{name: "bounding set", write: (*resolver).dropBoundingSet},
-	{name: "identity", needs: []string{"procfs"}, write: (*resolver).identity},
+	{name: "lo", in: hasNamespaces, by: netMaker, needs: []string{"netns"}, write: (*resolver).loopback},
+	{name: "bounding set", in: hasNamespaces, write: (*resolver).dropBoundingSet},
+	{name: "identity", in: hasNamespaces, needs: []string{"procfs"}, write: (*resolver).identity},
 	{name: "oom score", needs: []string{"procfs"}, write: (*resolver).oomScore},
 	// overlays of the caller's mounts on an image in a prepared root need a procfs
 	{name: "image procfs", in: inPreparedImage, needs: []string{"identity"}, write: (*resolver).imageProcfs},
 	// for the fixed descriptor numbers, while a single process uses the table
 	{name: "fd table", in: sideBySide, write: func(r *resolver) { rootfs.Widen(r.Jail, launcher.SlotReport) }},
 	{name: "group", in: notAhead, needs: []string{"identity"}, write: (*resolver).joinGroup},
-	{name: "root", by: tree, needs: []string{"procfs", "identity"}, write: (*resolver).beginTree},
+	{name: "root", in: hasNamespaces, by: tree, needs: []string{"procfs", "identity"}, write: (*resolver).beginTree},
 	// after all that a process made ahead performs: only then does its group exist
 	{name: "late group", in: madeAhead, needs: []string{"identity"}, write: (*resolver).joinGroup},
-	{name: "detach", by: tree, needs: []string{"root"}, write: (*resolver).detachMounts},
-	{name: "system", by: tree, needs: []string{"root"},
+	{name: "detach", in: hasNamespaces, by: tree, needs: []string{"root"}, write: (*resolver).detachMounts},
+	{name: "system", in: hasNamespaces, by: tree, needs: []string{"root"},
 		write: func(r *resolver) { r.tree.Add(r.root.Entries[r.everywhere:]) }},
-	{name: "mounts", by: tree, known: withMounts, needs: []string{"system"},
+	{name: "mounts", in: hasNamespaces, by: tree, known: withMounts, needs: []string{"system"},
 		write: (*resolver).addMounts},
-	{name: "pivot", by: tree, needs: []string{"system"}, write: func(r *resolver) { r.tree.Enter() }},
-	{name: "names", by: tree, needs: []string{"identity"}, write: (*resolver).names},
-	{name: "sockets", by: netMaker, needs: []string{"lo"}, write: (*resolver).openSockets},
-	{name: "seal", by: tree, needs: []string{"mounts", "pivot"}, write: (*resolver).seal},
+	{name: "pivot", in: hasNamespaces, by: tree, needs: []string{"system"}, write: func(r *resolver) { r.tree.Enter() }},
+	{name: "names", in: hasNamespaces, by: tree, needs: []string{"identity"}, write: (*resolver).names},
+	{name: "sockets", in: hasNamespaces, by: netMaker, needs: []string{"lo"}, write: (*resolver).openSockets},
+	{name: "seal", in: hasNamespaces, by: tree, needs: []string{"mounts", "pivot"}, write: (*resolver).seal},
 	{name: "hide init", by: tree, in: hasInit, needs: []string{"seal"}, write: (*resolver).hideInit},
 	// by the process that makes the tree, so that the filter is loaded meanwhile
 	{name: "ruleset", by: tree, known: withMounts, needs: []string{"seal"}, write: (*resolver).ruleset},
 	{name: "enter netns", by: tree, in: makesNet, needs: []string{"netns", "seal"}, write: (*resolver).enterNet},
 	{name: "own root", by: tree, in: sideBySide, needs: []string{"seal", "enter netns"}, write: (*resolver).unshareRoot},
-	{name: "capabilities", by: each, needs: []string{"group", "late group", "bounding set", "lo", "names", "sockets",
-		"detach", "seal", "hide init", "ruleset", "own root"}, write: (*resolver).dropCapabilities},
+	{name: "capabilities", in: hasNamespaces, by: each, needs: []string{"group", "late group", "bounding set", "lo",
+		"names", "sockets", "detach", "seal", "hide init", "ruleset", "own root"}, write: (*resolver).dropCapabilities},
 	{name: "init is done", by: other, in: sideBySide, needs: []string{"capabilities"}, write: func(*resolver) {}},
-	{name: "fork", in: hasInit, needs: []string{"session", "capabilities"}, write: (*resolver).fork},
-	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"},
-		write: func(r *resolver) { r.Jail.Add("session", unix.SYS_SETSID) }},
+	{name: "children", in: isProcess, write: (*resolver).adopt},
+	{name: "init's domain", in: isProcess, needs: []string{"privileges"}, write: (*resolver).confineInit},
+	{name: "fork", in: hasInit, needs: []string{"session", "capabilities", "children", "init's domain"},
+		write: (*resolver).fork},
+	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"}, write: (*resolver).beginPayload},
 	{name: "streams", by: payload, known: withRun, needs: []string{"payload session"}, write: (*resolver).streams},
 	{name: "limits", by: payload, known: withRun, needs: []string{"group", "late group"}, write: (*resolver).rlimits},
 	{name: "workdir", by: payload, known: withRun, needs: []string{"init is done"}, write: (*resolver).workdir},
@@ -115,9 +117,13 @@ type shape struct {
 	image       bool
 	mountsLater bool // the caller's mounts are in the suffix
 	filterFirst bool // the filter permits all calls after the prefix
+
+	noNamespaces bool // spec.TierProcess
 }
 
 func hasInit(s *shape) bool         { return !s.noInit }
+func hasNamespaces(s *shape) bool   { return !s.noNamespaces }
+func isProcess(s *shape) bool       { return s.noNamespaces }
 func sideBySide(s *shape) bool      { return s.side }
 func makesNet(s *shape) bool        { return s.makesNet }
 func inPreparedImage(s *shape) bool { return s.prepared && s.image }

@@ -20,6 +20,7 @@ var modes = []struct {
 	{"early", shape{ahead: true}},
 	{"early, without init", shape{ahead: true, noInit: true}},
 	{"early, with an image", shape{ahead: true, image: true}},
+	{"cold, without namespaces", shape{noNamespaces: true}},
 	{"Runner, side by side", shape{prepared: true, side: true, makesNet: true, filterFirst: true}},
 	{"Runner, side by side with a pool", shape{prepared: true, side: true, filterFirst: true}},
 	{"Runner, in turn", shape{prepared: true, filterFirst: true}},
@@ -168,7 +169,13 @@ func TestEveryOrderHoldsTheLaws(t *testing.T) {
 		last := len(all) - 1
 		wants("the command is not last", all[last].name == "command" && all[last].by == child)
 		done := happened(all, last)
-		for _, name := range []string{"capabilities", "seal", "pivot", "mounts", "filter", "landlock", "bounding set"} {
+		before := []string{"capabilities", "seal", "pivot", "mounts", "filter", "landlock", "bounding set"}
+		if m.noNamespaces { // init's kill(-1) must not leave the jail
+			before = []string{"privileges", "children", "init's domain", "filter", "landlock", "payload session"}
+			wants("capabilities are not dropped first", all[0].name == "privileges")
+			wants("there is a child before init's domain", find("init's domain", firstProcess) < find("fork", firstProcess))
+		}
+		for _, name := range before {
 			wants("the command comes before "+name, slices.ContainsFunc(done, func(st step) bool { return st.name == name }))
 		}
 		files := "mounts"

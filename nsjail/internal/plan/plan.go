@@ -114,7 +114,7 @@ func (p *Plan) String() string {
 	for _, s := range p.Prepared {
 		fmt.Fprintf(&b, "# launcher: %s\n%s", s.What, s.Program)
 	}
-	fmt.Fprintf(&b, "# clone3(%s|CLONE_PARENT)\n", strings.Join(p.CloneFlags(), "|"))
+	fmt.Fprintf(&b, "# clone3(%s)\n", strings.Join(append(p.CloneFlags(), "CLONE_PARENT"), "|"))
 	if p.Prefix != nil {
 		b.WriteString(p.Prefix.String())
 	}

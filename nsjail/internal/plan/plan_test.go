@@ -171,6 +171,9 @@ func resolve(t *testing.T, a *txtar.Archive) (*Plan, error) {
 			t.Fatal("mode.json: ", err)
 		}
 	}
+	if s.Tier != "" {
+		h.Guard = make([]byte, 8*50)
+	}
 	return m.Resolve(s, h)
 }
 

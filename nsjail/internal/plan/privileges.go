@@ -51,6 +51,8 @@ func (r *resolver) filter() {
 	r.rlimit("core", unix.RLIMIT_CORE)
 	if r.Host.Guard != nil {
 		r.loadFilter(r.Host.Guard, 0)
+	}
+	if r.Host.Guard != nil && r.Spec.Tier == "" {
 		r.Notes = append(r.Notes, r.guardNote())
 	}
 	if r.Spec.Seccomp == "unconfined" {
@@ -66,7 +68,7 @@ func (r *resolver) filter() {
 	if !r.require("seccomp", by, r.Host.Missing["seccomp"], "") {
 		return
 	}
-	if name == "default" {
+	if name == "default" && r.Spec.Tier == "" {
 		r.Enforced["sockets"] = "seccomp: AF_UNIX, AF_INET, AF_INET6, NETLINK_ROUTE; no host socket below a bind"
 	}
 	if r.Spec.NoInit {

@@ -4,6 +4,7 @@ import (
 	"brig/internal/program"
 	"brig/netns"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
@@ -12,6 +13,10 @@ import (
 // decide resolves everything except the caller's mounts.
 func (r *resolver) decide() {
 	r.in = launcher.SlotUser
+	if r.Spec.Tier == spec.TierProcess {
+		r.tierProcess()
+		return
+	}
 	r.namespaces()
 	r.group()
 	r.keepLimits()

@@ -61,7 +61,9 @@ func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 	r := newResolver(s, m.facts(s, h), m)
 	r.decide()
 	r.Stdio = r.slots(3)
-	r.mounts()
+	if r.Spec.Tier == "" {
+		r.mounts()
+	}
 	r.groupSlots()
 	if r.canDetachMounts() {
 		r.Cycle = r.slots(2)

@@ -109,8 +109,14 @@ func (r *resolver) limitProcesses() {
 	if !r.Spec.NoInit {
 		payloads--
 	}
+	by := fmt.Sprintf("RLIMIT_NPROC %d in the user namespace", payloads)
+	if r.Spec.Tier == spec.TierProcess {
+		n += r.Host.Tasks + 1 // the launcher
+		by = fmt.Sprintf("RLIMIT_NPROC %d, of all processes of uid %d: %d more than at the start", n, r.Host.PayloadUID,
+			payloads)
+	}
 	if counted && missing == "" || !counted && r.require("processes",
-		fmt.Sprintf("RLIMIT_NPROC %d in the user namespace", payloads), missing, "") {
+		by, missing, "") {
 		r.setRlimit(unix.RLIMIT_NPROC, "nproc", spec.Rlimit{Soft: n, Hard: n})
 	}
 }

@@ -33,6 +33,7 @@ func (s *Spec) Check() []Problem {
 	c.protect(s)
 	c.etcNames(s)
 	c.isolation(s)
+	c.tier(s)
 	c.limits(&s.Limits)
 	c.cgroupParent(s.CgroupParent)
 	c.rlimits(s)

@@ -31,6 +31,8 @@ type Spec struct {
 	User string `json:"user,omitempty"`
 	// Hostname is the jail's host name (uts_namespaces(7)); "" means "brig".
 	Hostname string `json:"hostname,omitempty"`
+	// Tier is how the payload is kept apart: "" or TierProcess. It is never chosen by brig.
+	Tier Tier `json:"tier,omitempty"`
 	// Rootfs is the payload's root; the zero value is a minimal root with the host's /usr.
 	Rootfs Rootfs `json:"rootfs,omitzero"`
 	// Mounts are performed in order, after the directories of the root have been created.
@@ -66,6 +68,15 @@ type Spec struct {
 	// Optional names mechanisms that may be missing. Plan.Enforced and Result.Enforced state which ones are.
 	Optional []string `json:"optional,omitempty"`
 }
+
+// Tier is a way to keep a payload apart from the host.
+type Tier string
+
+// TierProcess makes a jail without namespaces, for hosts that forbid them: the payload is a process of the host under
+// Landlock, the system-call filter and resource limits. It needs Linux 6.12, sees the host's processes and the names of
+// its files, and reads the host's /usr, the public part of /etc, the sources of binds, and a directory of its own.
+// SPECIFICATION.md, "The process tier", has what it lacks.
+const TierProcess Tier = "process"
 
 // Rootfs is a directory tree for use as the jail's root.
 type Rootfs struct {

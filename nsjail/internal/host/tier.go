@@ -1,0 +1,77 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"brig/internal/words"
+	"brig/landlock"
+	"brig/nsjail/internal/spec"
+	"brig/seccomp"
+
+	"golang.org/x/sys/unix"
+)
+
+// lookTier reads what a jail without namespaces needs: its filter, the place for its own directory, and how many
+// processes its user has.
+func (h *Host) lookTier(s *spec.Spec) error {
+	if s.Tier != spec.TierProcess {
+		return nil
+	}
+	dir, err := StoreDir()
+	if err != nil {
+		return err
+	}
+	h.Scratch = filepath.Join(dir, "N", "upper") // openStores puts the directory's name here
+	owns := !h.Drop || h.Owner != 0
+	if h.Guard, err = processFilter(s.Net == spec.NetHost, owns); err != nil {
+		return err
+	}
+	if spec.FileProfile(s.Seccomp) {
+		h.Guard = seccomp.LeaveKills(h.Guard)
+	}
+	if owns {
+		h.Tasks = tasks(h.PayloadUID)
+	}
+	for i, m := range s.Mounts {
+		if src := h.Sources[spec.SourceKey(i)]; m.Writable && src.Permits(h.PayloadUID, h.PayloadGID)&2 == 0 && h.Drop {
+			return spec.CallerError(spec.SourceKey(i), words.Quote(m.Source)+" is not writable for uid "+
+				strconv.Itoa(h.PayloadUID)+", as whom root's payload runs",
+				"use a directory of an ordinary user, as whom the payload then runs, or one that everybody may write to")
+		}
+	}
+	return nil
+}
+
+// OrTier is the remedy of last resort where user namespaces are forbidden.
+const OrTier = "or run it without namespaces, which is weaker: --tier process (the payload can probe the host's file " +
+	"names and processes, and nothing in a writable directory is protected; brig help tier)"
+
+// HasTier reports whether the kernel has what spec.TierProcess needs.
+func (h *Host) HasTier() bool { return h.Landlock >= landlock.ScopeABI }
+
+func processFilter(network, owns bool) ([]byte, error) {
+	if bpf, ok := seccomp.ProcessBPF(network, owns); ok {
+		return bpf, nil
+	}
+	table, err := seccomp.ProcessTable(network, owns)
+	if err != nil {
+		return nil, err
+	}
+	return table.Compile()
+}
+
+// tasks counts the processes and threads of a user: proc(5). RLIMIT_NPROC counts them all.
+func tasks(uid int) (n int64) {
+	entries, _ := os.ReadDir("/proc") // none is seen where it is hidden, and the limit is lower than it could be
+	for _, e := range entries {
+		var st unix.Stat_t
+		path := "/proc/" + e.Name() + "/task"
+		if e.Name()[0] > '9' || unix.Stat(path, &st) != nil || int(st.Uid) != uid {
+			continue
+		}
+		n += int64(max(st.Nlink, 3)) - 2 // a directory for each thread
+	}
+	return n
+}

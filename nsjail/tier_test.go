@@ -1,0 +1,132 @@
+package nsjail
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"brig/landlock"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// chains leaves processes that fork and exit without end, each in a session of its own, and one that sleeps.
+const chains = `
+import os, sys, time
+for n in range(4):
+    if os.fork() == 0:
+        os.setsid()
+        while n:
+            try:
+                if os.fork():
+                    os._exit(0)
+            except OSError:
+                pass
+        time.sleep(1000)
+print("up", flush=True)
+time.sleep(float(sys.argv[2]))
+`
+
+// TestTierEndsAll: without a pid namespace all processes end with the payload, however they fork. Only if init itself is
+// killed from outside some can go on, and the payload is not among them.
+func TestTierEndsAll(t *testing.T) {
+	if landlock.ABI() < landlock.ScopeABI {
+		t.Skipf("Landlock of ABI %d has no scope for signals", landlock.ABI())
+	}
+	for name, killed := range map[string]bool{"by the payload's end": false, "init killed": true} {
+		t.Run(name, func(t *testing.T) {
+			mark, seconds := fmt.Sprintf("brig-tier-%d-%v", os.Getpid(), killed), "0.2"
+			if killed {
+				seconds = "1000"
+			}
+			c := CommandContext(context.Background(), "python3", "-c", chains, mark, seconds)
+			c.Spec.Tier = TierProcess // without a control group, which would end them, too
+			up, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer up.Close()
+			c.Stdout = w
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			w.Close()
+			if _, err := up.Read(make([]byte, 8)); err != nil {
+				t.Fatal(err)
+			}
+			payload := below(c.Pid())[0]
+			if killed {
+				if err := unix.Kill(c.Pid(), unix.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := c.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			left := marked(t, mark)
+			if !killed && len(left) > 0 {
+				t.Errorf("%d processes are left: %v", len(left), left)
+			}
+			if killed && len(left) == 0 {
+				t.Error("nothing is left: the test cannot tell the difference")
+			}
+			for end := time.Now().Add(20 * time.Second); killed && len(left) > 0 && time.Now().Before(end); left = marked(t, mark) {
+				for _, pid := range left {
+					if pid == payload {
+						t.Error("the payload has outlived init")
+					}
+					_ = unix.Kill(pid, unix.SIGKILL)
+				}
+			}
+		})
+	}
+}
+
+// marked returns the processes with an argument, without those that have ended.
+func marked(t *testing.T, mark string) (pids []int) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte("\x00"+mark+"\x00")) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// TestTierInARunner: a Runner with pools makes such jails from the host's root, several at a time.
+func TestTierInARunner(t *testing.T) {
+	if landlock.ABI() < landlock.ScopeABI {
+		t.Skipf("Landlock of ABI %d has no scope for signals", landlock.ABI())
+	}
+	r := runnerWith(t, RunnerOptions{Pool: 2})
+	ended := make(chan error)
+	for range 3 {
+		go func() {
+			c := r.CommandSpec(context.Background(), spec.Spec{Args: []string{"sh", "-c", "echo x >$TMPDIR/f"}, Tier: TierProcess})
+			res, err := c.Run()
+			if err == nil && res.Status != StatusOK {
+				err = fmt.Errorf("%+v", res)
+			}
+			ended <- err
+		}()
+	}
+	for range 3 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package seccomp
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestProcessBPFIsFresh(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skipf("no embedded filter on %s", runtime.GOARCH)
+	}
+	for i := range 4 {
+		network, owns := i&1 != 0, i&2 != 0
+		table, err := ProcessTable(network, owns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := table.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			if err := os.WriteFile(processFile(network, owns), fresh, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if have, _ := ProcessBPF(network, owns); !bytes.Equal(have, fresh) {
+			t.Errorf("%s is not what ProcessTable compiles to; run go generate", processFile(network, owns))
+		}
+	}
+}
+
+func TestProcessTable(t *testing.T) {
+	const garbage = 0xdead << 32
+	a, _ := findArch(runtime.GOARCH)
+	eperm, enosys := ErrnoAction(unix.EPERM), ErrnoAction(unix.ENOSYS)
+	for _, c := range []struct {
+		call          string
+		args          [6]uint64
+		network, owns bool
+		want          Action
+	}{
+		{"socket", [6]uint64{unix.AF_INET}, false, true, eperm},
+		{"socket", [6]uint64{unix.AF_UNIX}, false, true, eperm},
+		{"socket", [6]uint64{unix.AF_UNIX}, true, true, eperm},
+		{"socket", [6]uint64{unix.AF_INET}, true, true, Allow},
+		{"socket", [6]uint64{garbage | unix.AF_INET6}, true, true, Allow},
+		{"socket", [6]uint64{garbage | unix.AF_UNIX}, true, true, eperm},
+		{"socket", [6]uint64{unix.AF_NETLINK, 0, unix.NETLINK_ROUTE}, true, true, Allow},
+		{"socket", [6]uint64{unix.AF_NETLINK, 0, unix.NETLINK_AUDIT}, true, true, eperm},
+		{"socket", [6]uint64{unix.AF_VSOCK}, true, true, eperm},
+		{"socketpair", [6]uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC}, false, true, Allow},
+		{"socketpair", [6]uint64{unix.AF_UNIX, unix.SOCK_SEQPACKET}, false, true, Allow},
+		{"socketpair", [6]uint64{unix.AF_UNIX, unix.SOCK_DGRAM}, false, true, eperm},
+		{"socketpair", [6]uint64{unix.AF_UNIX, unix.SOCK_RAW}, true, false, eperm}, // a datagram socket: unix_create()
+		{"socketpair", [6]uint64{unix.AF_TIPC, unix.SOCK_STREAM}, true, true, eperm},
+		{"prlimit64", [6]uint64{0, unix.RLIMIT_NOFILE}, false, true, Allow},
+		{"prlimit64", [6]uint64{1234, unix.RLIMIT_CPU}, false, false, eperm},
+		{"prlimit64", [6]uint64{garbage, unix.RLIMIT_CPU}, false, true, eperm},
+		{"sched_setaffinity", [6]uint64{1}, false, true, eperm},
+		{"sched_setaffinity", [6]uint64{}, false, true, Allow},
+		{"setpriority", [6]uint64{unix.PRIO_PROCESS, 0, 5}, false, true, Allow},
+		{"setpriority", [6]uint64{unix.PRIO_PROCESS, 77, 5}, false, true, eperm},
+		{"setpriority", [6]uint64{unix.PRIO_USER, 0, 5}, false, true, eperm},
+		{"ioprio_set", [6]uint64{1, 0}, false, true, Allow},
+		{"ioprio_set", [6]uint64{3, 0}, false, true, eperm},
+		{"shmget", [6]uint64{}, true, false, enosys},
+		{"mq_open", [6]uint64{}, true, false, enosys},
+		{"inotify_init1", [6]uint64{}, true, false, enosys},
+		{"statmount", [6]uint64{}, true, false, enosys},
+		{"io_uring_setup", [6]uint64{}, true, false, enosys},
+		{"clone", [6]uint64{unix.CLONE_VM | unix.CLONE_THREAD}, true, false, Allow},
+		{"clone", [6]uint64{unix.CLONE_NEWUSER}, true, false, eperm},
+		{"unshare", [6]uint64{unix.CLONE_NEWUSER}, true, false, eperm},
+		{"keyctl", [6]uint64{}, true, false, eperm},
+		{"chmod", [6]uint64{0, 0o644}, false, true, eperm},
+		{"chmod", [6]uint64{0, 0o644}, false, false, Allow},
+		{"chmod", [6]uint64{0, 0o4755}, false, false, eperm},
+		{"fchmod", [6]uint64{3, 0o644}, false, true, Allow},
+		{"fchmod", [6]uint64{3, 0o4755}, false, true, eperm},
+		{"fchmodat2", [6]uint64{}, false, true, eperm},
+		{"utimensat", [6]uint64{3, 0}, false, true, Allow},
+		{"utimensat", [6]uint64{3, 0x1000}, false, true, eperm},
+		{"getxattr", [6]uint64{}, false, true, ErrnoAction(unix.EOPNOTSUPP)},
+		{"fgetxattr", [6]uint64{}, false, true, Allow},
+		{"ioctl", [6]uint64{0, unix.TIOCSTI}, true, false, eperm},
+		{"openat", [6]uint64{}, false, true, Allow},
+		{"execve", [6]uint64{}, false, true, Allow},
+	} {
+		table, err := ProcessTable(c.network, c.owns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bpf, err := table.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		nr, known := a.syscallNumber(c.call)
+		if known == isForeign {
+			continue // as chmod(2) is on arm64
+		}
+		if got := Simulate(bpf, Data{Nr: int32(nr), Arch: a.audit, Args: c.args}); got != c.want {
+			t.Errorf("%s %#x, network %v, owns %v: %s, want %s", c.call, c.args, c.network, c.owns, got, c.want)
+		}
+	}
+}
