@@ -74,7 +74,7 @@ func TestDiagnose(t *testing.T) {
 		{"all well", aMachine(), []want{{"jail", Present, "in 4 ms", ""}, {"user", Present, "", ""}, {"proc", Present, "", ""},
 			{"cgroup", Present, "delegated", ""}, {"outer filter", Present, "", ""}}},
 		{"Ubuntu 24.04", aMachine().fails("user", 0, "no user namespace can be made").with("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n"),
-			[]want{{"jail", Missing, "no user namespace", "apparmor_parser -r"}, {"user", Missing, "is 1", "/etc/apparmor.d/brig"}, {"lsm", Note, `"unconfined"`, ""}}},
+			[]want{{"jail", Missing, "no user namespace", "apparmor_parser -r"}, {"user", Missing, "is 1", "/etc/apparmor.d/usr.bin.brig"}, {"lsm", Note, `"unconfined"`, ""}}},
 		{"Ubuntu 24.04 with a profile", aMachine().with("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n").with("/proc/self/attr/current", "brig (unconfined)"),
 			[]want{{"user", Present, "", ""}}},
 		{"Docker's defaults", docker(), []want{{"jail", Missing, "clone3: function not implemented", "docker run --security-opt seccomp=unconfined"},

@@ -36,7 +36,7 @@ func (f *Facts) blockers() (list []blocker) {
 	add(none, "user.max_user_namespaces is 0", "sysctl -w user.max_user_namespaces=15000")
 	add(f.sysctl(debianSwitch) == "0", debianSwitch+" is 0", "sysctl -w "+debianSwitch+"=1")
 	add(f.profile() != "", host.AppArmorSwitch+" is 1, and no AppArmor profile allows brig user namespaces",
-		"install the profile below as /etc/apparmor.d/brig and run: apparmor_parser -r /etc/apparmor.d/brig")
+		"install the profile below as /etc/apparmor.d/usr.bin.brig and run: apparmor_parser -r /etc/apparmor.d/usr.bin.brig")
 	add(f.chrooted(), "this is a chroot, in which the kernel forbids user namespaces", enterByPivot)
 	// the kernel treats a mount over "/" that is not this process's root as a chroot
 	add(len(rootMounts(f.Files["/proc/self/mountinfo"])) >= 2 && e.Errno == unix.EPERM, "another mount covers this "+
