@@ -18,6 +18,7 @@ type config struct {
 	tree any    // its JSON
 	lane string // the caller: "root" or "user"
 	temp string // where the scenes of attacks are
+	abi  int    // of the kernel's Landlock
 }
 
 // fit is how an attack fits a configuration.
@@ -41,6 +42,9 @@ func (c *config) fit(a *attack.Attack) (*fit, error) {
 	}
 	if a.Landlock > 0 {
 		return &fit{skip: "it takes another fence out of the plan, which the project's own tests do"}, nil
+	}
+	if a.Landlock > c.abi {
+		return &fit{skip: fmt.Sprintf("it takes Landlock's ABI %d, and this kernel has %d", a.Landlock, c.abi)}, nil
 	}
 	for _, p := range a.Plans {
 		if p.Kind != "leak" {

@@ -28,7 +28,7 @@ func verify(ctx context.Context, s *nsjail.Spec, attacks []*attack.Attack, harmf
 	if err != nil {
 		return nil, err
 	}
-	uid := host.PayloadUID
+	uid, abi := host.PayloadUID, host.Landlock
 	host.Close()
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -46,6 +46,7 @@ func verify(ctx context.Context, s *nsjail.Spec, attacks []*attack.Attack, harmf
 	if err != nil {
 		return nil, err
 	}
+	c.abi = abi
 	why, err := probe(ctx, s)
 	if err != nil {
 		return nil, err
