@@ -94,11 +94,13 @@ install: build ## install the binaries, the manual pages and the completions und
 	install -m 644 docs/brig.1 '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1'
 	install -m 644 docs/brigd.8 '$(DESTDIR)$(PREFIX)/share/man/man8/brigd.8'
 	@scripts/completions.sh bin '$(DESTDIR)$(PREFIX)/share'
+	@test -z '$(ISOLATE)' || ln -s brig '$(DESTDIR)$(PREFIX)/bin/isolate' # make install ISOLATE=1; never over another one
 
 uninstall: ## remove what install has put under PREFIX
 	rm -f '$(DESTDIR)$(PREFIX)/bin/brig' '$(DESTDIR)$(PREFIX)/bin/brigd'
 	rm -f '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1' '$(DESTDIR)$(PREFIX)/share/man/man8/brigd.8'
 	@scripts/completions.sh -r '$(DESTDIR)$(PREFIX)/share'
+	@test "$$(readlink '$(DESTDIR)$(PREFIX)/bin/isolate')" != brig || rm '$(DESTDIR)$(PREFIX)/bin/isolate'
 
 clean: ## remove what make has made
 	rm -rf bin dist

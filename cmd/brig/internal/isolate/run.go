@@ -126,7 +126,7 @@ func (r *running) notStarted(err error) (int, error) {
 			why = e.Errno
 		}
 	case errors.As(err, &e):
-		return 0, errors.New(e.Named(e.Op))
+		return 0, errors.New(r.named(e))
 	default:
 		return 0, err
 	}
@@ -136,6 +136,21 @@ func (r *running) notStarted(err error) (int, error) {
 	}
 	_, _ = fmt.Fprintf(out, "execve(\"%s\"): %s\n", r.Args[0], strerror(why))
 	return r.finish(&ended{exit: 127}), nil
+}
+
+// named returns an error of the start with the option that it is about. Isolate has no option that gives up a limit.
+func (r *running) named(e *nsjail.Error) string {
+	said := *e
+	said.Remedy, _, _ = strings.Cut(said.Remedy, ", or accept a jail without it")
+	switch {
+	case r.CG && (strings.HasPrefix(e.Op, "limits.") || e.Op == "cgroup"):
+		return said.Named("--cg")
+	case strings.HasPrefix(e.Op, "mounts["):
+		return said.Named("--dir")
+	case e.Op == "workdir":
+		return said.Named("--chdir")
+	}
+	return said.Named(e.Op)
 }
 
 // report converts a Result.
