@@ -60,7 +60,11 @@ func TestTierEndsAll(t *testing.T) {
 			if _, err := up.Read(make([]byte, 8)); err != nil {
 				t.Fatal(err)
 			}
-			payload := below(c.Pid())[0]
+			payload, err := unix.PidfdOpen(below(c.Pid())[0], 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Close(payload)
 			if killed {
 				if err := unix.Kill(c.Pid(), unix.SIGKILL); err != nil {
 					t.Fatal(err)
@@ -68,6 +72,9 @@ func TestTierEndsAll(t *testing.T) {
 			}
 			if _, err := c.Wait(); err != nil {
 				t.Fatal(err)
+			}
+			if n, err := unix.Poll([]unix.PollFd{{Fd: int32(payload), Events: unix.POLLIN}}, 10000); n != 1 {
+				t.Errorf("the payload has outlived init: %d, %v", n, err)
 			}
 			left := marked(t, mark)
 			if !killed && len(left) > 0 {
@@ -78,9 +85,6 @@ func TestTierEndsAll(t *testing.T) {
 			}
 			for end := time.Now().Add(20 * time.Second); killed && len(left) > 0 && time.Now().Before(end); left = marked(t, mark) {
 				for _, pid := range left {
-					if pid == payload {
-						t.Error("the payload has outlived init")
-					}
 					_ = unix.Kill(pid, unix.SIGKILL)
 				}
 			}
