@@ -18,11 +18,12 @@ import (
 )
 
 // learnAbout follows the first line of `brig help learn`.
-const learnAbout = "It runs the command, sees which of its system calls fail for what the jail lacks, and runs it " +
-	"again with flags that could help, until it exits with 0; then it leaves out those that it works without. It " +
-	"prints the flags, the one that shows the least first, and what they are for. It tries by itself only what lets " +
-	"the command read, or change a copy, in a jail without network. What is private (secrets, homes, what not every " +
-	"user may read) is named, and not proposed. The command's output goes to stderr."
+const learnAbout = "\nIt runs the command, sees which of its system calls fail for what the jail lacks, and runs it " +
+	"again\nwith flags that could help, until it exits with 0; then it leaves out those that it works without.\n" +
+	"It prints the flags, the one that shows the least first, and what they are for. It tries by itself\n" +
+	"only what lets the command read, or change a copy, in a jail without network. What is private\n" +
+	"(secrets, homes, what not every user may read) is named, and not proposed. The command's output\n" +
+	"goes to stderr.\n"
 
 // learnCommand returns the row of learn: the flags of run, and its own.
 func learnCommand() cli.Command {

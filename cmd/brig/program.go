@@ -165,9 +165,11 @@ func manualRest(m *cli.Page) {
 		"with a password in it; such a variable must be named in full.")
 	m.Section("REPORT", "--report, --report-fd and --json give one JSON object that says how the command ended, what it "+
 		"used and what was in force. An exit code can be forged by the command; the report cannot.")
-	m.Section("LEARNING", "brig learn takes the flags of run and these. "+learnAbout, "It does not see what a program "+
-		"lacks without a system call, such as a variable. A command that exits with 0 although it has failed works, as far "+
-		"as brig learn knows: let it end with a test, as in sh -c 'make && test -s out'.")
+	m.Section("LEARNING", "brig learn takes the flags of run and these. "+
+		strings.TrimSpace(strings.ReplaceAll(learnAbout, "\n", " ")),
+		"It does not see what a program lacks without a system call, such as a variable. A command that exits with 0 "+
+			"although it has failed works, as far as brig learn knows: let it end with a test, as in "+
+			"sh -c 'make && test -s out'.")
 	for _, f := range newBuilder("learn", nil).learnFlags() {
 		m.Item("--"+f.Name, f.Args, f.Help)
 	}
