@@ -1,6 +1,7 @@
 # In the process tier no signal reaches a process outside of the payload's own, init included: kill(-1) stays in as well.
 # spec: {"tier": "process"}
 # setup: host-process
+# harm: every process of the payload's user is killed
 # off: change=no-domain
 import os
 import signal

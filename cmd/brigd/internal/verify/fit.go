@@ -40,9 +40,6 @@ func (c *config) fit(a *attack.Attack) (*fit, error) {
 		return &fit{skip: "it is for callers that are " + map[string]string{"root": "root", "user": "not root"}[a.Lane] +
 			": " + a.LaneReason}, nil
 	}
-	if a.Landlock > 0 {
-		return &fit{skip: "it takes another fence out of the plan, which the project's own tests do"}, nil
-	}
 	if a.Landlock > c.abi {
 		return &fit{skip: fmt.Sprintf("it takes Landlock's ABI %d, and this kernel has %d", a.Landlock, c.abi)}, nil
 	}
@@ -54,6 +51,9 @@ func (c *config) fit(a *attack.Attack) (*fit, error) {
 	want, err := merge(a.Specs)
 	if err != nil {
 		return nil, err
+	}
+	if want.Tier != c.spec.Tier {
+		return &fit{skip: "it is for a jail of another tier"}, nil
 	}
 	var weak []string
 	for _, o := range a.Offs {
