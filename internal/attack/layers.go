@@ -19,6 +19,7 @@ var layers = []struct{ name, words string }{
 	{"terminal", "tty"},
 	{"system calls", "abi kernel"},
 	{"landlock", "landlock"},
+	{"process tier", "process"},
 	{"resources, report", "host limit report"},
 }
 

@@ -3,6 +3,7 @@ package isolate
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -39,11 +40,11 @@ const recordForm = "brig-isolate 1 uid=%d cg=%t ready=%t\n"
 // could put another directory in the place of a box.
 func openBoxes(path string) (*os.File, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return nil, fmt.Errorf("Cannot create box_root: %w", err)
+		return nil, errorf("Cannot create box_root: %w", err)
 	}
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("Cannot open box_root %s: %w", words.Quote(path), err)
+		return nil, errorf("Cannot open box_root %s: %w", words.Quote(path), err)
 	}
 	f := os.NewFile(uintptr(fd), path)
 	var st unix.Stat_t
@@ -61,7 +62,7 @@ func openBoxes(path string) (*os.File, error) {
 // take locks the box. It returns false if the box does not exist, which cannot be with create.
 func (b *box) take(locks string, create, cleanup, wait bool) (bool, error) {
 	if err := os.MkdirAll(locks, 0o755); err != nil {
-		return false, fmt.Errorf("Cannot create lock_root: %w", err)
+		return false, errorf("Cannot create lock_root: %w", err)
 	}
 	path := filepath.Join(locks, b.name)
 	flags := unix.O_RDWR | unix.O_CLOEXEC | unix.O_NOFOLLOW
@@ -73,7 +74,7 @@ func (b *box) take(locks string, create, cleanup, wait bool) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("Cannot open %s: %w", words.Quote(path), err)
+		return false, errorf("Cannot open %s: %w", words.Quote(path), err)
 	}
 	b.lock = os.NewFile(uintptr(fd), path)
 	how := unix.LOCK_EX
@@ -81,9 +82,9 @@ func (b *box) take(locks string, create, cleanup, wait bool) (bool, error) {
 		how |= unix.LOCK_NB
 	}
 	if err = sys.Flock(b.lock, how); err == unix.EWOULDBLOCK {
-		return false, errors.New("This box is currently in use by another process")
+		return false, errorf("This box is currently in use by another process")
 	} else if err != nil {
-		return false, fmt.Errorf("Cannot lock %s: %w", words.Quote(path), err)
+		return false, errorf("Cannot lock %s: %w", words.Quote(path), err)
 	}
 	return b.examine(create, cleanup)
 }
@@ -92,6 +93,9 @@ func (b *box) take(locks string, create, cleanup, wait bool) (bool, error) {
 func (b *box) examine(create, cleanup bool) (bool, error) {
 	var buf [256]byte
 	n, err := b.lock.ReadAt(buf[:], 0)
+	if err != nil && err != io.EOF {
+		return false, errorf("Cannot read lock file: %w", err)
+	}
 	if n == 0 {
 		if create {
 			return true, b.write(false)
@@ -100,25 +104,25 @@ func (b *box) examine(create, cleanup bool) (bool, error) {
 	}
 	var r record
 	if _, err = fmt.Sscanf(string(buf[:n]), recordForm, &r.uid, &r.cg, &r.ready); err != nil {
-		return false, fmt.Errorf("Lock file %s has incompatible format; remove it, and --init the box again",
+		return false, errorf("Lock file %s has incompatible format; remove it, and --init the box again",
 			words.Quote(b.lock.Name()))
 	}
 	switch {
 	case r.ready && r.uid != b.uid && !b.any:
-		return false, fmt.Errorf("This box belongs to a different user (uid %d)", r.uid)
+		return false, errorf("This box belongs to a different user (uid %d)", r.uid)
 	case r.cg != b.cg:
-		return false, errors.New("This box was initialized with an incompatible control group mode")
+		return false, errorf("This box was initialized with an incompatible control group mode")
 	case create:
 		return true, b.write(false)
 	case !r.ready && !cleanup:
-		return false, errors.New("This box was not initialized properly")
+		return false, errorf("This box was not initialized properly")
 	}
 	return true, nil
 }
 
 func (b *box) write(ready bool) error {
 	if _, err := b.lock.WriteAt([]byte(fmt.Sprintf(recordForm, b.uid, b.cg, ready)), 0); err != nil {
-		return fmt.Errorf("Cannot write lock file: %w", err)
+		return errorf("Cannot write lock file: %w", err)
 	}
 	return nil
 }
@@ -134,12 +138,12 @@ func (b *box) make() error {
 		mode uint32
 	}{{b.name, 0o755}, {b.name + "/box", 0o700}, {b.name + "/tmp", 0o755}, {b.name + "/root", 0o755}} {
 		if err := unix.Mkdirat(at, d.name, d.mode); err != nil {
-			return fmt.Errorf("Cannot create box: mkdir %s: %w", words.Quote(d.name), err)
+			return errorf("Cannot create box: mkdir %s: %w", words.Quote(d.name), err)
 		}
 	}
 	if b.any {
 		if err := unix.Fchownat(at, b.name+"/box", b.uid, b.gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-			return fmt.Errorf("Cannot chown box: %w", err)
+			return errorf("Cannot chown box: %w", err)
 		}
 	}
 	return b.write(true)
@@ -148,7 +152,7 @@ func (b *box) make() error {
 // remove removes the box's files, whatever a program has left there.
 func (b *box) remove() error {
 	if err := owned.Remove(int(b.root.Fd()), b.name); err != nil {
-		return fmt.Errorf("Cannot remove %s: %w", words.Quote(b.dir), err)
+		return errorf("Cannot remove %s: %w", words.Quote(b.dir), err)
 	}
 	return nil
 }
@@ -162,7 +166,7 @@ func (b *box) open(name string) (*os.File, error) {
 		Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
-		return nil, fmt.Errorf("Cannot open directory %s: %w", words.Quote(b.dir+"/"+name), err)
+		return nil, errorf("Cannot open directory %s: %w", words.Quote(b.dir+"/"+name), err)
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }
@@ -176,7 +180,7 @@ func (b *box) temporary(names []string) error {
 	defer tmp.Close()
 	for _, name := range names {
 		if err := unix.Mkdirat(int(tmp.Fd()), name, 0o700); err != nil && err != unix.EEXIST {
-			return fmt.Errorf("Cannot create temporary directory %s: %w", words.Quote(name), err)
+			return errorf("Cannot create temporary directory %s: %w", words.Quote(name), err)
 		}
 	}
 	return nil

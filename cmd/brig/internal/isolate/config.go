@@ -39,12 +39,12 @@ func parseConfig(data string) (*Config, error) {
 		}
 		key, v, ok := strings.Cut(line, "=")
 		key, v = strings.TrimRight(key, " \t"), strings.TrimLeft(v, " \t")
-		err := fmt.Errorf("Syntax error, expecting key=value")
+		err := errorf("Syntax error, expecting key=value")
 		if ok && !strings.ContainsAny(key, " \t") {
 			err = c.set(key, v)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("Error in config file, line %d: %w", i+1, err)
+			return nil, errorf("Error in config file, line %d: %w", i+1, err)
 		}
 	}
 	return c, nil
@@ -75,7 +75,7 @@ func (c *Config) set(key, v string) (err error) {
 		_, err = number(v)
 	case "subid_user":
 	default:
-		err = fmt.Errorf("Unknown configuration item %s", words.Quote(key))
+		err = errorf("Unknown configuration item %s", words.Quote(key))
 	}
 	return err
 }
@@ -83,7 +83,7 @@ func (c *Config) set(key, v string) (err error) {
 func (c *Config) setBox(box, sub, v string) error {
 	id, err := strconv.ParseUint(strings.TrimPrefix(box, "box"), 10, 31)
 	if err != nil || !strings.HasPrefix(box, "box") {
-		return fmt.Errorf("Unknown configuration section %s", words.Quote(box))
+		return errorf("Unknown configuration section %s", words.Quote(box))
 	}
 	switch sub {
 	case "cpus":
@@ -91,7 +91,7 @@ func (c *Config) setBox(box, sub, v string) error {
 	case "mems":
 		c.Mems[int64(id)] = v
 	default:
-		return fmt.Errorf("Unknown per-box configuration item %s", words.Quote(sub))
+		return errorf("Unknown per-box configuration item %s", words.Quote(sub))
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func readConfig(root bool) (*Config, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("Cannot read the configuration: %w", err)
+			return nil, errorf("Cannot read the configuration: %w", err)
 		}
 		text = string(data)
 		break

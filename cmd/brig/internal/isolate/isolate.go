@@ -59,9 +59,9 @@ func Main(args []string, std cli.Stdio) int {
 	case o.Command == "print-cg-root":
 		return emit(std, printGroup(c.config)+"\n")
 	case o.AsUID >= 0 && !root:
-		return c.die(errors.New("You must be root to use --as-uid or --as-gid"))
+		return c.die(errorf("You must be root to use --as-uid or --as-gid"))
 	case o.Box >= c.config.Count:
-		return c.die(fmt.Errorf("Sandbox ID out of range (allowed: 0-%d)", c.config.Count-1))
+		return c.die(errorf("Sandbox ID out of range (allowed: 0-%d)", c.config.Count-1))
 	}
 	code, err := c.act()
 	if err != nil {
@@ -73,7 +73,7 @@ func Main(args []string, std cli.Stdio) int {
 // act performs --init, --run or --cleanup.
 func (c *call) act() (int, error) {
 	if c.Command == "init" && c.config.Restricted && os.Geteuid() != 0 {
-		return 0, errors.New("New sandboxes can be created only by root")
+		return 0, errorf("New sandboxes can be created only by root")
 	}
 	root, err := openBoxes(c.config.Boxes)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *call) act() (int, error) {
 		if c.CG {
 			name += " --cg"
 		}
-		return 0, fmt.Errorf("Box not found, did you run `%s --init'?", name)
+		return 0, errorf("Box not found, did you run `%s --init'?", name)
 	case c.Command == "run":
 		return c.run(b)
 	case !there:
@@ -109,6 +109,9 @@ func (c *call) act() (int, error) {
 	}
 	return 0, b.forget()
 }
+
+// errorf returns an error in the words of isolate, which begin with a capital.
+func errorf(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
 // openMeta opens the meta file. A symbolic link is followed in /dev and /proc only: elsewhere a program may have left
 // it.
@@ -126,7 +129,7 @@ func (c *call) openMeta() error {
 		fd, err = unix.Open(c.Meta, flags&^unix.O_NOFOLLOW, 0o666)
 	}
 	if err != nil {
-		return fmt.Errorf("Failed to open metafile %s: %w", words.Quote(c.Meta), err)
+		return errorf("Failed to open metafile %s: %w", words.Quote(c.Meta), err)
 	}
 	c.meta = os.NewFile(uintptr(fd), c.Meta)
 	return nil

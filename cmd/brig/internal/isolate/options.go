@@ -136,7 +136,7 @@ func refuse(why string) func(*Options, string) error {
 func (o *Options) check() error {
 	switch o.Command {
 	case "":
-		return errors.New("Please specify an isolate command (e.g. --init, --run)")
+		return errorf("Please specify an isolate command (e.g. --init, --run)")
 	case "run":
 		if len(o.Args) == 0 {
 			return errors.New("--run mode requires a command to run")

@@ -2,7 +2,6 @@ package isolate
 
 import (
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -41,11 +40,11 @@ func (o *Options) addRule(arg string, byDefault bool) error {
 	r := Rule{Inside: strings.TrimLeft(in, "/"), Outside: out, Has: parts[1:], Default: byDefault}
 	for _, option := range r.Has {
 		if !slices.Contains(ruleOptions(), option) {
-			return fmt.Errorf("Invalid directory rule %s: unknown option %s", words.Quote(arg), words.Quote(option))
+			return errorf("Invalid directory rule %s: unknown option %s", words.Quote(arg), words.Quote(option))
 		}
 	}
 	if err := r.complete(has); err != nil {
-		return fmt.Errorf("Invalid directory rule %s: %w", words.Quote(arg), err)
+		return errorf("Invalid directory rule %s: %w", words.Quote(arg), err)
 	}
 	for i := range o.Rules {
 		if o.Rules[i].Inside == r.Inside {
@@ -60,7 +59,7 @@ func (o *Options) addRule(arg string, byDefault bool) error {
 // complete checks a rule, and sets what it leaves out. has is set if it names what is outside.
 func (r *Rule) complete(has bool) error {
 	if r.Inside == "" || slices.Contains(strings.Split(r.Inside, "/"), "..") {
-		return errors.New("the path inside must be below / and without ..")
+		return errors.New("the path inside must be below /, and may not go up")
 	}
 	r.Inside = strings.TrimPrefix(path.Clean("/"+r.Inside), "/")
 	switch {

@@ -54,7 +54,7 @@ func settle(parent int, name string, uid, gid int, special bool) error {
 		unix.Close(fd)
 	}
 	if err != nil {
-		return fmt.Errorf("Cannot go through the files of the box: %s: %w", words.Quote(name), err)
+		return errorf("Cannot go through the files of the box: %s: %w", words.Quote(name), err)
 	}
 	return nil
 }

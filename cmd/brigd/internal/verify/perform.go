@@ -42,7 +42,7 @@ type verifier struct {
 func (v *verifier) perform(a *attack.Attack, f *fit) (result Result, detail string) {
 	runtime.LockOSThread() // a set-up may change this thread, which ends with the goroutine
 	var g stage
-	s, err, skip := g.set(a, v.uid)
+	s, skip, err := g.set(a, v.uid)
 	switch {
 	case err != nil:
 		result, detail = Unclear, err.Error()

@@ -50,7 +50,7 @@ type Report struct {
 
 // notes say in what an attack's jail differs from the configuration.
 var notes = []string{
-	"each jail has the attack's own file in " + attack.Dir + ", and no --tty or --publish",
+	"each jail has the attack in " + attack.Dir + ", or in the process tier as an argument, and no --tty or --publish",
 	"directories that are mounted writable are read-only in attacks; " +
 		"an attack on such a mount has an empty one in its place",
 	"variables with the names of secrets have another value",

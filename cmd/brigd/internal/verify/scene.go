@@ -49,7 +49,7 @@ func (g *stage) close() error {
 }
 
 // set makes the scene of an attack.
-func (g *stage) set(a *attack.Attack, uid int) (s *attack.Scene, err error, skip string) {
+func (g *stage) set(a *attack.Attack, uid int) (s *attack.Scene, skip string, err error) {
 	defer func() {
 		if c, ok := recover().(cut); ok {
 			if skip = c.text; !c.skip {
@@ -57,5 +57,5 @@ func (g *stage) set(a *attack.Attack, uid int) (s *attack.Scene, err error, skip
 			}
 		}
 	}()
-	return a.New(g, uid), nil, ""
+	return a.New(g, uid), "", nil
 }

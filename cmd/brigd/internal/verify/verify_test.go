@@ -14,6 +14,7 @@ import (
 
 	"brig/internal/attack"
 	"brig/internal/test/asuser"
+	"brig/landlock"
 	"brig/nsjail"
 )
 
@@ -226,6 +227,22 @@ func TestThrough(t *testing.T) {
 		}
 		if len(list) > 0 && list[0] == through && !strings.Contains(text.String(), "the house burns if it gets through, as cap-none did: cap-harm") {
 			t.Error(text.String())
+		}
+	}
+}
+
+// TestTier: in the process tier the attacks on it are performed, and no others.
+func TestTier(t *testing.T) {
+	if landlock.ABI() < landlock.ScopeABI {
+		t.Skip("the process tier needs Landlock of Linux 6.12")
+	}
+	r := at(t, `{"tier": "process", "mounts": [{"type": "bind", "source": "$IN", "target": "$IN"}]}`, "")
+	if r.Verdict != verdictHeld || r.Counts[Held] < 14 {
+		t.Errorf("%s: %s", r.Verdict, r.Summary)
+	}
+	for _, row := range r.Attacks {
+		if row.Performed && row.Layer != "process tier" {
+			t.Errorf("%s was performed", row.Name)
 		}
 	}
 }
