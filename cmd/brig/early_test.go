@@ -35,7 +35,7 @@ func TestGroupedFlags(t *testing.T) {
 		}
 		return false
 	}
-	grouped := map[string]bool{"pids-limit": true, "no-init": true}
+	grouped := map[string]bool{"pids-limit": true, "no-init": true, "tier": true}
 	for _, r := range nsjail.LimitTable() {
 		if r.Group != nil {
 			grouped[r.Flag] = true
