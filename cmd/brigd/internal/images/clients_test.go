@@ -121,6 +121,10 @@ func ofPodman(c *client) {
 		if err := os.RemoveAll(run); err != nil {
 			c.t.Error(err)
 		}
+		// an ordinary user cannot remove what is in a directory that is not writable, as the image's root
+		if out, err := exec.Command("chmod", "-R", "u+w", c.tmp).CombinedOutput(); err != nil {
+			c.t.Errorf("%v: %s", err, out)
+		}
 	})
 	own := func(args ...string) []string {
 		return append([]string{"--root", c.tmp + "/root", "--runroot", run, "--storage-driver", "vfs"}, args...)
