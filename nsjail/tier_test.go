@@ -16,10 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// chains leaves processes that fork and exit without end, each in a session of its own, and one that sleeps.
+// chains leaves a process that sleeps and others, as many as its last argument less one, that fork and exit without end,
+// each in a session of its own.
 const chains = `
 import os, sys, time
-for n in range(4):
+for n in range(int(sys.argv[3])):
     if os.fork() == 0:
         os.setsid()
         while n:
@@ -41,11 +42,11 @@ func TestTierEndsAll(t *testing.T) {
 	}
 	for name, killed := range map[string]bool{"by the payload's end": false, "init killed": true} {
 		t.Run(name, func(t *testing.T) {
-			mark, seconds := fmt.Sprintf("brig-tier-%d-%v", os.Getpid(), killed), "0.2"
-			if killed {
-				seconds = "1000"
+			mark, seconds, daemons := fmt.Sprintf("brig-tier-%d-%v", os.Getpid(), killed), "0.2", "4"
+			if killed { // without those that fork, which nobody could kill by their numbers
+				seconds, daemons = "1000", "1"
 			}
-			c := CommandContext(context.Background(), "python3", "-c", chains, mark, seconds)
+			c := CommandContext(context.Background(), "python3", "-c", chains, mark, seconds, daemons)
 			c.Spec.Tier = TierProcess // without a control group, which would end them, too
 			up, w, err := os.Pipe()
 			if err != nil {
