@@ -12,7 +12,7 @@ const (
 	ownProfile = "a profile that allows it: --seccomp FILE"
 )
 
-// row says why the default preset refuses some system calls, and what would allow them.
+// row is the reason for which the default preset refuses some system calls, and what would allow them.
 type row struct {
 	calls string // names, separated by spaces
 	args  bool   // only for some arguments

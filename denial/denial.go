@@ -1,4 +1,5 @@
-// Package denial says what a jail has refused, why, and which flag would allow it. It is pure.
+// Package denial describes what a jail has refused: the reason, and the flag that would allow it. It makes no system
+// calls.
 //
 // A Denial is of one of three layers: a system call that the filter refuses with EPERM, a destination that the policy
 // of the network refuses, or the command itself, if it could not be executed. A jail's init counts the first, and the

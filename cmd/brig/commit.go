@@ -17,7 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkCommit refuses --commit where there is nothing to commit, or nobody to do it.
+// checkCommit refuses --commit without an image or a writable root, and for run where there is no brigd to make the
+// new image.
 func (inv *invocation) checkCommit() error {
 	if inv.commit == "" {
 		return nil

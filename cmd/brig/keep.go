@@ -121,7 +121,7 @@ func (k *keeper) apply(set *changes.Set, one *kept, id string) error {
 // learnVariable is set by brig learn, which removes the change sets of its runs.
 const learnVariable = "BRIG_LEARN"
 
-// say prints a line, unless a program reads the output, or nobody can do what it names.
+// say prints a line, except with --json and below brig learn, which removes the change sets that the line would name.
 func (k *keeper) say(format string, args ...any) {
 	if !k.inv.json && os.Getenv(learnVariable) == "" {
 		k.std.Say(format, args...)

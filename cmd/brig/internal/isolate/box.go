@@ -36,8 +36,8 @@ type record struct {
 
 const recordForm = "brig-isolate 1 uid=%d cg=%t ready=%t\n"
 
-// openBoxes opens the directory of all boxes, and makes it if need be. It is root's alone: whoever could write to it
-// could put another directory in the place of a box.
+// openBoxes opens the directory of all boxes, and makes it if it is missing. It must belong to the caller, and nobody
+// else may write to it: another user could replace a box with a different directory.
 func openBoxes(path string) (*os.File, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, errorf("Cannot create box_root: %w", err)

@@ -12,8 +12,8 @@ import (
 	"brig/internal/words"
 )
 
-// Config is isolate's configuration file. Keys about uids are read and not used: a payload of root's has a uid of the
-// host that nobody else has, and needs no range of them.
+// Config is isolate's configuration file. Keys about uids are read and ignored: brig gives each payload of root's
+// an unused uid of the host by itself.
 type Config struct {
 	Boxes      string // box_root
 	Locks      string // lock_root

@@ -138,7 +138,8 @@ func (r *running) notStarted(err error) (int, error) {
 	return r.finish(&ended{exit: 127}), nil
 }
 
-// named returns an error of the start with the option that it is about. Isolate has no option that gives up a limit.
+// named returns the text of a failed start, with isolate's option in place of the field. It leaves out the advice to
+// accept a jail without the limit, since isolate has no option for that.
 func (r *running) named(e *nsjail.Error) string {
 	said := *e
 	said.Remedy, _, _ = strings.Cut(said.Remedy, ", or accept a jail without it")

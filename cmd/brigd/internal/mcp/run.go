@@ -33,8 +33,8 @@ type limits struct {
 	Mounts []engine.Mount `json:"mounts,omitempty"`
 	// how many bytes of stdout and of stderr are returned, head and tail; 64k if left out
 	MaxOutput engine.Size `json:"max_output,omitempty"`
-	// what is taken out of the output: all (terminal escape sequences, control characters and what nobody sees; if
-	// left out), ansi (the first of these), or none
+	// what is removed from the output: all (the default: terminal escape sequences, control characters and invisible
+	// characters), ansi (escape sequences only), or none
 	Strip string `json:"strip,omitempty"`
 }
 
