@@ -24,6 +24,7 @@ const (
 	ghost   = "brig/nsjail/internal/ghost"
 	doctor  = "brig/nsjail/doctor"
 	isolate = "brig/cmd/brig/internal/isolate"
+	bwrap   = "brig/cmd/brig/internal/bwrap"
 	bench   = "brig/cmd/brig-bench/internal/"
 	daemon  = "brig/cmd/brigd/internal/"
 )
@@ -87,6 +88,7 @@ var ours = map[string][]string{
 	"brig/learn/trace":          {"brig/learn"},
 	"brig/cmd/brig":             {isolate, "brig/denial", "brig/learn", "brig/learn/trace", "brig/nsjail", "brig/agent/text", "brig/netns/egress/policy", "brig/internal/cli", "brig/image", "brig/image/asroot", "brig/changes", "brig/layer"},
 	isolate:                     {"brig/nsjail", "brig/internal/cli"},
+	bwrap:                       {},
 	"brig/cmd/brigd":            append([]string{"brig/internal/cli", "brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "config", daemon + "files", daemon + "front", daemon + "images", daemon + "listen", daemon + "live", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "tokencmd", daemon + "trace", daemon + "verify"}, wrappers...),
 	daemon + "admit":            {"brig/nsjail"},
 	daemon + "api":              {"brig/nsjail", "brig/agent/engine", "brig/cgroup/monitor", daemon + "front", daemon + "live", daemon + "schema"},
