@@ -27,7 +27,7 @@ func TestAffinity(t *testing.T) {
 	}
 	for _, flag := range []string{"--init", "--no-init"} {
 		cmd := exec.Command(brigBinary(t), "run", flag, "--", "sh", "-c", "nproc; read line")
-		cmd.Env = append(os.Environ(), "GOMAXPROCS=", "GODEBUG=schedtrace=1000000") // one line at the start
+		cmd.Env = append(os.Environ(), "GOMAXPROCS=", "GODEBUG=schedtrace=10000") // one line at the start, if the machine is up for 10 s
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
