@@ -35,7 +35,7 @@ func (b *builder) fileFlags() []cli.Flag {
 		{Name: "ro-bind-live", Args: "SRC DST", Many: true, Files: true,
 			Set:  b.mountFlag(nsjail.Mount{Type: nsjail.MountBind, Live: true}),
 			Help: "the same, and the host's later changes show; locks and watches cross it"},
-		{Name: "tmpfs", Args: "DST[:size=64m,inodes=1000,mode=1777]", Many: true, Set: b.setTmpfs,
+		{Name: "tmpfs", Args: "DST[:size=64m,inodes=1000,mode=1777,noexec]", Many: true, Set: b.setTmpfs,
 			Help: "an empty directory in memory; what is written there is dropped at the end"},
 		{Name: "symlink", Args: "TEXT LINKPATH", Many: true, Set: b.mountFlag(nsjail.Mount{Type: nsjail.MountSymlink}),
 			Help: "a symbolic link at LINKPATH with the text TEXT"},
@@ -142,9 +142,14 @@ func mountOptions(m *nsjail.Mount, options, own string) error {
 }
 
 func mountOption(m *nsjail.Mount, option, own string) (err error) {
-	name, value, _ := strings.Cut(option, "=")
+	name, value, has := strings.Cut(option, "=")
 	to := map[string]*string{"mode": &m.Mode, "store": &m.Store}[own]
 	switch name {
+	case "noexec":
+		if m.NoExec = true; has || m.Type != nsjail.MountTmpfs {
+			return errors.New("noexec is an option of a tmpfs, without a value; write it alone, or leave it out")
+		}
+		return nil
 	case "size":
 		if m.Size, err = nsjail.ParseBytes(value); err == nil && m.Size == 0 {
 			err = errors.New("size 0 holds nothing; write a size, as in size=64m")

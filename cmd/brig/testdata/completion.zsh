@@ -44,7 +44,7 @@ _brig() {
 			'*--bind[show SRC of the host at DST, writable]:SRC:_files:DST:'
 			'*--ro-bind[show SRC of the host at DST, read-only with everything mounted below it; a small file as a copy]:SRC:_files:DST:'
 			'*--ro-bind-live[the same, and the host'\''s later changes show; locks and watches cross it]:SRC:_files:DST:'
-			'*--tmpfs=[an empty directory in memory; what is written there is dropped at the end]:DST\[\:size=64m,inodes=1000,mode=1777\]:'
+			'*--tmpfs=[an empty directory in memory; what is written there is dropped at the end]:DST\[\:size=64m,inodes=1000,mode=1777,noexec\]:'
 			'*--symlink[a symbolic link at LINKPATH with the text TEXT]:TEXT::LINKPATH:'
 			'*--dir=[an empty directory]:DST:'
 			'*--file[a private read-only copy of the file SRC at DST]:SRC:_files:DST:'

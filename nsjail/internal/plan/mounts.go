@@ -25,7 +25,8 @@ func (r *resolver) mounts() {
 		e := rootfs.Entry{Label: label, Target: strings.TrimPrefix(m.Target, "/"), NoLinks: r.pin(i)}
 		switch m.Type {
 		case spec.MountTmpfs:
-			e.Kind, e.Mode, e.Attr = rootfs.Tmpfs, mode(m.Mode, 0o1777), attrPrivate
+			e.Kind, e.Mode = rootfs.Tmpfs, mode(m.Mode, 0o1777)
+			e.Attr = attrOf(spec.Mount{Writable: true, NoExec: m.NoExec})
 			e.Size = int64(cmp.Or(m.Size, spec.DefaultTmpfsSize))
 			e.Inodes = cmp.Or(m.Inodes, spec.DefaultTmpfsInodes)
 		case spec.MountDir:

@@ -153,8 +153,8 @@ func (c *checker) mountFields(field string, m Mount) {
 	if m.Plain && m.Type != MountBind {
 		c.add(field+".plain", "it is only for a bind", "remove it")
 	}
-	if m.NoExec && m.Type != MountBind && m.Type != MountVolume {
-		c.add(field+".no_exec", "it is only for a bind or a volume", "remove it")
+	if m.NoExec && m.Type != MountBind && m.Type != MountVolume && m.Type != MountTmpfs {
+		c.add(field+".no_exec", "it is only for a bind, a volume or a tmpfs", "remove it")
 	}
 	if m.Mode != "" {
 		c.mode(field+".mode", m, t.mode)

@@ -34,6 +34,7 @@ func TestCheckMounts(t *testing.T) {
 		"writable dir":   {Mount{Type: MountDir, Target: "/a", Writable: true}, `mounts[0].writable: it is only for a bind or a volume; remove it`},
 		"live dir":       {Mount{Type: MountDir, Target: "/a", Live: true}, `mounts[0].live: it is only for a read-only bind; remove it`},
 		"live writable":  {Mount{Type: MountBind, Source: "a", Target: "/a", Live: true, Writable: true}, `mounts[0].live: it is only...`},
+		"noexec dir":     {Mount{Type: MountDir, Target: "/a", NoExec: true}, `mounts[0].no_exec: it is only for a bind, a volume or a tmpfs; remove it`},
 		"mode":           {Mount{Type: MountDir, Target: "/a", Mode: "9"}, `mounts[0].mode: "9" is not a mode; write up to 1777 in octal digits, as in 755`},
 		"setuid mode":    {Mount{Type: MountDir, Target: "/a", Mode: "4755"}, `mounts[0].mode: "4755" is not a mode...`},
 		"mode of bind":   {Mount{Type: MountBind, Source: "a", Target: "/a", Mode: "755"}, `mounts[0].mode: "755": a bind has no mode of its own; remove it`},

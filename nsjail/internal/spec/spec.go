@@ -133,7 +133,7 @@ type Mount struct {
 	// that every user has, instead of the owner's, and what it creates belongs to its own uid of the host. For an
 	// ordinary user all binds are plain. No flag sets it.
 	Plain bool `json:"plain,omitempty"`
-	// NoExec refuses execve(2) of what is in a bind or a volume (mount(8) noexec). No flag sets it.
+	// NoExec refuses execve(2) of what is in a bind, a volume or a tmpfs (mount(8) noexec). Of flags only --tmpfs sets it.
 	NoExec bool `json:"no_exec,omitempty"`
 	// Size is the capacity of a tmpfs, or of the changes of a cow, in bytes; 0 means DefaultTmpfsSize or DefaultCOWSize.
 	Size Bytes `json:"size,omitempty"`
