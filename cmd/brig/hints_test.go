@@ -49,7 +49,7 @@ func TestHints(t *testing.T) {
 		"--rm -v a:/b --name n -w /x --memroy 1 -- id -x": `"-v" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro` + "\n" +
 			`"--name" is not a flag; a jail has no name; leave it out, or write --hostname NAME` + "\n" + `"--memroy" is not a flag; did you mean --memory?`,
 		"--volume=a:/b --privileged --tmpfs": `"--volume" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro` + "\n" +
-			`"--privileged" is not a flag; no flag gives the payload a capability; leave it out` + "\n" + `--tmpfs: a value is missing; write --tmpfs DST[:size=64m,inodes=1000,mode=1777]`,
+			`"--privileged" is not a flag; no flag gives the payload a capability; leave it out` + "\n" + `--tmpfs: a value is missing; write --tmpfs DST[:size=64m,inodes=1000,mode=1777,noexec]`,
 		"-v a:/b":                         `"-v" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro`,
 		"--volume=a:/b":                   `"--volume" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro`,
 		"--network=none":                  `"--network" is not a flag; write --net loopback (the default, docker's none), --net none (not even lo), --allow HOST for what the payload may reach, or --net host`,
