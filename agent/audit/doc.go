@@ -18,7 +18,7 @@
 //
 //	run.start    run agent token sandbox language code_sha256 code_bytes argv_sha256 argc spec_sha256 verdict
 //	run.end      run agent token sandbox language plan_sha256 status exit_code signal timed_out limits_hit warm output
-//	             usage network violation error, and verdict if a later executor refused the run.
+//	             usage network violation denials error, and verdict if a later executor refused the run.
 //	             plan_sha256 covers all that the launcher performs: the programs, and the identity and attributes of
 //	             the mounts that are passed to it by descriptor
 //	run.refused  the fields of run.start, for a refused run: verdict has the layer and the reason; there is no run.end

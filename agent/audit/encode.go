@@ -30,6 +30,11 @@ func (e Event) encode() ([]byte, error) {
 		s := &e.Shares[i]
 		s.Name, s.Source, s.Target = words.UTF8(s.Name, maxName), words.UTF8(s.Source, maxText), words.UTF8(s.Target, maxText)
 	}
+	e.Denials = slices.Clone(e.Denials[:min(len(e.Denials), maxDenials)])
+	for i := range e.Denials {
+		d := &e.Denials[i]
+		d.Layer, d.Name = words.UTF8(d.Layer, maxName), words.UTF8(d.Name, maxName)
+	}
 	e.Argv = cleanArgv(e.Argv)
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -37,6 +37,7 @@ func TestGolden(t *testing.T) {
 		{Kind: LogGap, Note: "n", File: "f", Bytes: 9, Digest: "g", Missed: 4, Runs: []string{"r1", "r2"}, Key: "k",
 			Signature: "s+/="},
 		after(&nsjail.Job{ID: "r"}, &nsjail.Result{Usage: usage, Network: &summary}, nil, false),
+		{Kind: RunEnd, Denials: []Denial{{Layer: "syscall", Name: "mount", Count: 2}, {Layer: "exec", Count: 1}}},
 	} {
 		line, err := e.encode()
 		if err != nil {

@@ -78,6 +78,8 @@ type Event struct {
 	Usage     json.RawMessage   `json:"usage,omitempty"` // a nsjail.Usage
 	Network   *Network          `json:"network,omitempty"`
 	Violation *nsjail.Violation `json:"violation,omitempty"`
+	// Denials are what the jail has refused: see nsjail.Result.Denials.
+	Denials []Denial `json:"denials,omitempty"`
 	// Error is a message in the log's own events. In a run's event it is the failed operation and the system's error. The
 	// whole message, which may contain an argument or a path, is logged only with Options.Argv.
 	Error string `json:"error,omitempty"`
@@ -116,6 +118,14 @@ type Share struct {
 	Writable bool   `json:"writable,omitempty"`
 }
 
+// Denial is something that the jail has refused. Its reason and remedy follow from these fields: see package denial.
+type Denial struct {
+	Layer string `json:"layer"` // "syscall", "network" or "exec"
+	// Name is the system call or the destination. The command's name is an argument, and logged only with Options.Argv.
+	Name  string `json:"name,omitempty"`
+	Count int64  `json:"count"`
+}
+
 // Network summarizes the network connections of a run, allowed and refused: see nsjail.Result.Network.
 type Network struct {
 	Total      int            `json:"total"`
@@ -134,6 +144,9 @@ const (
 	maxList   = 32
 	maxArgv   = 8 << 10
 	hostsKept = 64
+	// maxDenials is above the number of system calls and of destinations that a Result has, so that no frequent call
+	// hides a rare one.
+	maxDenials = 600
 	// MaxLine is the maximum length of a line in bytes.
 	MaxLine = 256 << 10
 )

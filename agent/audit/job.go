@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/denial"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -70,6 +71,10 @@ func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 			e.Verdict = verdict(j, argv)
 		}
 		e.Error = redact(message(err, argv))
+		var exec *nsjail.ExecError
+		if errors.As(err, &exec) {
+			e.Denials = denials([]nsjail.Denial{exec.Denial()}, argv, redact)
+		}
 	}
 	if r == nil {
 		return e
@@ -78,6 +83,7 @@ func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 		r.LimitsHit
 	e.Output, e.Violation, e.Warm = &r.Output, r.Violation, r.Warm
 	e.Usage, _ = json.Marshal(&r.Usage) // cannot fail: it contains only numbers
+	e.Denials = append(e.Denials, denials(r.Denials, argv, redact)...)
 	if r.Network != nil {
 		e.Network = network(r, redact)
 	}
@@ -85,6 +91,18 @@ func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 		e.Error = redact(message(r.Error, argv))
 	}
 	return e
+}
+
+// denials returns what was refused. The name of a command is an argument.
+func denials(list []nsjail.Denial, argv bool, redact func(string) string) (out []Denial) {
+	for i := range list {
+		d := Denial{Layer: list[i].Layer, Count: list[i].Count}
+		if d.Layer != denial.LayerExec || argv {
+			d.Name = redact(list[i].Name)
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // message returns the text of an error. Without argv, it returns only the operation and the system's error, which

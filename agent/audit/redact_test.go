@@ -39,6 +39,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 		func(*nsjail.Job) (*nsjail.Result, error) {
 			return &nsjail.Result{Status: nsjail.StatusError, Usage: nsjail.NoUsage(),
 				Error:   &nsjail.Error{Op: "exec", Detail: secret},
+				Denials: []nsjail.Denial{{Layer: "network", Name: secret + ".example:443", Count: 1}},
 				Network: &egress.Summary{Total: 3, ByHost: map[string]int{secret + ".example": 1, "[redacted].example": 2}}}, nil
 		},
 	}
@@ -66,7 +67,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	for what, s := range map[string]string{"rule": first.Verdict.Rule, "refusal": no.Verdict.Error,
 		"refusal's rule": no.Verdict.Rule, "error": no.Error,
 		"result's error": ended.Error, "argument": first.Argv[2], "narrowed": first.Verdict.Narrowed[0],
-		"language": failed.Language} {
+		"language": failed.Language, "denial": ended.Denials[0].Name} {
 		if !strings.Contains(s, mark) {
 			t.Errorf("%s: %q", what, s)
 		}

@@ -82,7 +82,7 @@ var ours = map[string][]string{
 	"brig/agent/share":          {"brig/nsjail", "brig/agent/policy"},
 	"brig/agent/policy":         {"brig/nsjail", "brig/netns/egress/policy"},
 	"brig/agent/token":          {"brig/nsjail"},
-	"brig/agent/audit":          {"brig/nsjail"},
+	"brig/agent/audit":          {"brig/denial", "brig/nsjail"},
 	"brig/agent/engine":         append([]string{"brig/image", "brig/image/asroot", "brig/nsjail", "brig/changes", "brig/netns/egress", "brig/netns/egress/policy"}, wrappers...),
 	"brig/learn":                {"brig/nsjail"},
 	"brig/learn/trace":          {"brig/learn"},
