@@ -74,8 +74,9 @@ type Input struct {
 type World interface {
 	// Has reports whether there is such a file.
 	Has(host string) bool
-	// Secrets reports whether a directory has a private name in it, at any depth, or is too large to look for one.
-	Secrets(host string) bool
+	// Secrets reports whether a directory has a name in it that SecretName knows, at any depth, or with public a file that
+	// not every user may read, or is too large to look for them.
+	Secrets(host string, public bool) bool
 }
 
 // advisor collects the answer.
@@ -88,10 +89,11 @@ type advisor struct {
 
 // want is a file of the host to show in the jail.
 type want struct {
-	node Node
-	unit string // the file or directory of the host that is shown
-	at   string // where
-	by   *Event
+	node    Node
+	unit    string // the file or directory of the host that is shown
+	at      string // where
+	private bool   // it, or where it leads
+	by      *Event
 }
 
 // mostProposals bounds what a payload can have the caller read.

@@ -19,7 +19,7 @@ func (f files) Has(host string) bool {
 	return slices.ContainsFunc(f, func(have string) bool { return under(have, host) })
 }
 
-func (f files) Secrets(host string) bool {
+func (f files) Secrets(host string, _ bool) bool {
 	return slices.ContainsFunc(f, func(have string) bool {
 		return under(have, host) && slices.ContainsFunc(strings.Split(have[len(host):], "/"), SecretName)
 	})
@@ -32,6 +32,14 @@ var host = files{"/opt/py/bin/python3", "/opt/py/lib/os.py", "/opt/bad/bin/x", "
 // missing returns an event of a file that the jail lacks.
 func missing(at string, public bool) Event {
 	return Event{Call: "open", Errno: "ENOENT", Count: 1, Path: at, Nodes: []Node{{At: at, Host: at, Public: public}}}
+}
+
+// leads returns one of a link to a file that not every user may read.
+func leads(at, to string) Event {
+	e := missing(at, true)
+	e.Nodes[0].Type = Link
+	e.Nodes = append(e.Nodes, Node{At: to, Host: to})
+	return e
 }
 
 // here returns one of a file of the caller's directory by its name in /work.
@@ -47,6 +55,7 @@ func write(at, errno string, dir Dir) Event {
 }
 
 func TestAdvise(t *testing.T) {
+	writable := nsjail.Spec{Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/data", Target: "/out", Writable: true}}}
 	own := nsjail.Spec{Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/data", Target: "/in"}}}
 	for name, c := range map[string]struct {
 		spec    nsjail.Spec
@@ -95,6 +104,13 @@ func TestAdvise(t *testing.T) {
 		"a device":         {events: []Event{{Call: "open", Errno: "ENOENT", Nodes: []Node{{At: "/mnt/x", Host: "/mnt/x", Type: Device, Public: true}}}}, held: "a device of the host: none can be opened in a jail"},
 		"the least is first": {events: []Event{{Kind: Lookup, Name: "example.com"}, missing("/opt/py/lib/os.py", true), write("/run/pid", "EROFS", Dir{InJail: true, Empty: true})},
 			want: "--tmpfs /run --ro-bind /opt/py /opt/py --allow example.com"},
+		"a link to a secret":     {events: []Event{leads("/data/link", "/home/u/.ssh/id_rsa")}, held: "it may hold secrets: .sshit may hold secrets: .ssh"},
+		"a link to what is shut": {events: []Event{leads("/data/link", "/data/shut")}, held: "not every user of the host may read itnot every user of the host may read it"},
+		"the same, asked for": {private: true, events: []Event{leads("/data/link", "/data/shut")},
+			want: "--ro-bind /data/link /data/link --ro-bind /data/shut /data/shut"},
+		"in what it may write": {spec: writable, events: []Event{missing("/data/sub/x", true)}, want: "--ro-bind /data /data"},
+		"written by another name": {spec: writable, events: []Event{here("/else/x", "/data/sub/x")}, dir: "/data/sub",
+			held: "the command may write there, and could put a link in its place"},
 		"a mount there stays": {spec: nsjail.Spec{Mounts: []nsjail.Mount{{Type: nsjail.MountTmpfs, Target: "/opt/py/tmp"}}},
 			events: []Event{missing("/opt/py/lib/os.py", true)}, want: "--ro-bind /opt/py/lib/os.py /opt/py/lib/os.py"},
 	} {
@@ -191,7 +207,7 @@ func FuzzAdvise(f *testing.F) {
 				continue
 			}
 			src, _, _ := strings.Cut(p.Flag[1], ":")
-			if why := Private(src, dir, in.Homes); why != "" || p.Power == Secret || host.Secrets(src) {
+			if why := Private(src, dir, in.Homes); why != "" || p.Power == Secret || host.Secrets(src, true) {
 				t.Errorf("%q in %q: %s", p.Flag, dir, why)
 			}
 		}

@@ -41,7 +41,7 @@ func (a *advisor) copied(e *Event) bool {
 			return true
 		}
 	}
-	if broad(a.Dir) || Private(a.Dir, a.Dir, a.Homes) != "" || a.World.Secrets(a.Dir) {
+	if broad(a.Dir) || Private(a.Dir, a.Dir, a.Homes) != "" || a.secrets(a.Dir) {
 		return false
 	}
 	switch {

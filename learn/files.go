@@ -21,10 +21,11 @@ func idle(host string) bool {
 
 // nodes wants each file that the jail lacks, unless it is private or cannot be shown.
 func (a *advisor) nodes(e *Event) {
-	for _, n := range e.Nodes {
-		why := Private(n.Host, a.Dir, a.Homes)
-		if why == "" && !n.Public && !a.callers(n.Host) {
-			why = "not every user of the host may read it"
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		why := a.private(n)
+		for j := i + 1; n.Type == Link && why == "" && j < len(e.Nodes); j++ {
+			why = a.private(&e.Nodes[j]) // a mount that names a link shows the file that it leads to
 		}
 		switch {
 		case idle(n.Host):
@@ -35,14 +36,41 @@ func (a *advisor) nodes(e *Event) {
 		case why != "" && !a.Private:
 			a.withhold(e, n.Host, why)
 		default:
-			w := want{node: n, unit: n.Host, at: n.At, by: e}
-			if why == "" {
-				a.widen(&w)
-			}
-			a.reads = append(a.reads, w)
+			a.want(&want{node: *n, unit: n.Host, at: n.At, private: why != "", by: e})
 		}
 	}
 }
+
+// private returns why a file must not be shown, or "".
+func (a *advisor) private(n *Node) string {
+	why := Private(n.Host, a.Dir, a.Homes)
+	if why == "" && !n.Public && !a.callers(n.Host) {
+		why = "not every user of the host may read it"
+	}
+	return why
+}
+
+// want records a file to show. Of a directory that the payload may write only the whole is shown, of which it sees all
+// already: what is in it now may be a symbolic link to something private when the next run mounts it.
+func (a *advisor) want(w *want) {
+	for _, m := range a.Spec.Mounts {
+		if m.Type == nsjail.MountBind && m.Writable && w.unit != m.Source && under(w.unit, m.Source) {
+			at, same := a.over(w, m.Source)
+			if !same || a.hides(at) {
+				a.withhold(w.by, w.node.Host, "the command may write there, and could put a link in its place")
+				return
+			}
+			w.unit, w.at = m.Source, at
+		}
+	}
+	if w.unit == w.node.Host && !w.private {
+		a.widen(w)
+	}
+	a.reads = append(a.reads, *w)
+}
+
+// secrets reports whether a directory has something private in it.
+func (a *advisor) secrets(dir string) bool { return a.World.Secrets(dir, !a.callers(dir)) }
 
 // callers reports whether the path is in the caller's directory, which the caller has named by being there.
 func (a *advisor) callers(host string) bool { return under(host, a.Dir) && !broad(a.Dir) }
@@ -57,7 +85,7 @@ var roots = []string{"pyvenv.cfg", "package.json", "go.mod", "Cargo.toml", "cond
 func (a *advisor) widen(w *want) {
 	for _, dir := range a.units(w.node.Host) {
 		at, same := a.over(w, dir)
-		if same && !broad(dir) && Private(dir, a.Dir, a.Homes) == "" && !a.hides(at) && !a.World.Secrets(dir) {
+		if same && !broad(dir) && Private(dir, a.Dir, a.Homes) == "" && !a.hides(at) && !a.secrets(dir) {
 			w.unit, w.at = dir, at
 			return
 		}
@@ -124,7 +152,7 @@ func (a *advisor) show() {
 		w := &a.reads[i]
 		dir := path.Dir(w.unit)
 		if at, same := a.over(w, dir); w.unit == w.node.Host && in[dir] >= siblings && same && !broad(dir) && !a.hides(at) &&
-			Private(dir, a.Dir, a.Homes) == "" && !a.World.Secrets(dir) {
+			Private(dir, a.Dir, a.Homes) == "" && !a.secrets(dir) {
 			w.unit, w.at = dir, at
 		}
 	}
@@ -132,7 +160,7 @@ func (a *advisor) show() {
 		w := &a.reads[i]
 		covered := func(o want) bool { return o.unit != w.unit && under(w.unit, o.unit) && under(w.at, o.at) }
 		if j := slices.IndexFunc(a.reads, covered); j >= 0 {
-			w = &want{node: w.node, unit: a.reads[j].unit, at: a.reads[j].at, by: w.by}
+			w.unit, w.at = a.reads[j].unit, a.reads[j].at
 		}
 		a.showOne(w)
 	}
@@ -143,11 +171,10 @@ func (a *advisor) show() {
 
 func (a *advisor) showOne(w *want) {
 	power := Own
-	why := Private(w.node.Host, a.Dir, a.Homes)
 	switch {
-	case why != "" || !w.node.Public && !a.callers(w.node.Host):
+	case w.private:
 		power = Secret
-	case w.node.Public && !a.callers(w.node.Host):
+	case !a.callers(w.node.Host):
 		power = Public
 	}
 	name, inEtc := strings.CutPrefix(w.unit, "/etc/")
@@ -168,7 +195,7 @@ func (a *advisor) showOne(w *want) {
 // etc returns the name for --etc: the directory right below /etc, if nothing there is private.
 func (a *advisor) etc(name string) string {
 	top, _, below := strings.Cut(name, "/")
-	if dir := "/etc/" + top; below && Private(dir, a.Dir, a.Homes) == "" && !a.World.Secrets(dir) && !a.hides(dir) {
+	if dir := "/etc/" + top; below && Private(dir, a.Dir, a.Homes) == "" && !a.secrets(dir) && !a.hides(dir) {
 		return top
 	}
 	return name

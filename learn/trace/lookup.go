@@ -96,11 +96,16 @@ func fileType(m os.FileMode) learn.Type {
 
 // everybody reports whether every user may read the file.
 func (l *lookup) everybody(host string, st os.FileInfo) bool {
+	return readable(st.Mode()) && l.passable(path.Dir(host))
+}
+
+// readable reports whether a mode lets every user read a file, or read and pass a directory.
+func readable(m os.FileMode) bool {
 	bits := os.FileMode(0o004)
-	if st.IsDir() {
+	if m.IsDir() {
 		bits = 0o005
 	}
-	return st.Mode()&bits == bits && l.passable(path.Dir(host))
+	return m&bits == bits
 }
 
 // passable reports whether everybody may pass a directory and those above it.

@@ -17,12 +17,12 @@ func (*World) Has(host string) bool {
 	return err == nil
 }
 
-// maxFiles bounds a search for private names. A larger directory is treated as if it had one.
+// maxFiles bounds a search for private files. A larger directory is treated as if it had one.
 const maxFiles = 100_000
 
-// Secrets reports whether a directory has a private name in it. It does not search installed packages, whose files are
+// Secrets reports whether a directory has a private file in it. It does not search installed packages, whose files are
 // public.
-func (w *World) Secrets(host string) bool {
+func (w *World) Secrets(host string, public bool) bool {
 	if found, known := w.secrets[host]; known {
 		return found
 	}
@@ -31,7 +31,7 @@ func (w *World) Secrets(host string) bool {
 		switch n++; {
 		case p == host:
 			return nil
-		case n > maxFiles || learn.SecretName(d.Name()):
+		case n > maxFiles || learn.SecretName(d.Name()) || public && !everybodys(d):
 			found = true
 			return fs.SkipAll
 		case err != nil && d.IsDir(): // the payload could read no more of it than this user
@@ -46,4 +46,11 @@ func (w *World) Secrets(host string) bool {
 	}
 	w.secrets[host] = found
 	return found
+}
+
+// everybodys reports whether every user may read a file, or pass a directory, that everybody can reach. A file that has
+// gone is nobody's.
+func everybodys(d fs.DirEntry) bool {
+	st, err := d.Info()
+	return err == nil && readable(st.Mode())
 }
