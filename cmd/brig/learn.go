@@ -79,7 +79,7 @@ type learner struct {
 	refused map[string]string
 	stopped atomic.Bool  // by a signal
 	pid     atomic.Int64 // of brig run while it runs
-	seen    map[string]int
+	seen    map[string]bool
 }
 
 // runReport is what learn reads of a run's report.
@@ -124,7 +124,7 @@ func learnRun(inv *invocation, std cli.Stdio) (code int) {
 
 func newLearner(inv *invocation, std cli.Stdio) (*learner, error) {
 	inv.learn.rounds = cmp.Or(inv.learn.rounds, defaultRounds)
-	l := &learner{inv: inv, std: std, refused: map[string]string{}, seen: map[string]int{}}
+	l := &learner{inv: inv, std: std, refused: map[string]string{}, seen: map[string]bool{}}
 	s := inv.spec.Clone()
 	if inv.image != "" {
 		s.Rootfs.Path = ""

@@ -159,13 +159,13 @@ func (l *learner) found(rep *runReport, tried []learn.Proposal) (*learned, error
 		switch {
 		case in(list, p):
 		case why != "":
-			out.Withheld = append(out.Withheld, withheld{words.Printable(p.Path), p.Call, p.Errno, p.Count, why})
+			out.Withheld = append(out.Withheld, withheld{words.Printable(p.Path), p.Call, p.Errno, p.Count, words.Printable(why)})
 		case out.Works:
 			out.Unneeded = append(out.Unneeded, asJSON(&p, false))
 		}
 	}
 	for _, w := range advice.Withheld {
-		out.Withheld = append(out.Withheld, withheld{words.Printable(w.Path), w.Call, w.Errno, w.Count, w.Why})
+		out.Withheld = append(out.Withheld, withheld{words.Printable(w.Path), w.Call, w.Errno, w.Count, words.Printable(w.Why)})
 	}
 	inv, err := l.with(out.Flags)
 	if err != nil {

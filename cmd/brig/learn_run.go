@@ -59,10 +59,9 @@ func (l *learner) run(flags []string) (*runReport, error) {
 	if !seen.Started && (seen.ExitCode == exitNotFound || seen.ExitCode == exitNotExecutable) {
 		seen.Events = append(seen.Events, l.command(places)...)
 	}
-	if seen.Dropped > 0 {
-		l.std.Say("the run failed in more ways than brig learn remembers: %d more", seen.Dropped)
+	if dropped := seen.Dropped + l.merge(seen.Events); dropped > 0 {
+		l.std.Say("the run failed in more ways than brig learn remembers: %d more", dropped)
 	}
-	l.merge(seen.Events)
 	return l.read(rep, seen.ExitCode)
 }
 
@@ -92,15 +91,21 @@ func (l *learner) forwardSignals() {
 	}()
 }
 
-// merge adds the events that no earlier run has had.
-func (l *learner) merge(events []learn.Event) {
+// merge adds the events that no earlier run has had, and returns how many are left out: the bound of one run is that of
+// all.
+func (l *learner) merge(events []learn.Event) (dropped int) {
 	for _, e := range events {
 		k := fmt.Sprint(e.Kind, e.Errno, e.Path, e.Addr, e.Name)
-		if _, known := l.seen[k]; !known {
-			l.seen[k] = len(l.input.Events)
+		switch {
+		case l.seen[k]:
+		case len(l.seen) == trace.MaxEvents:
+			dropped++
+		default:
+			l.seen[k] = true
 			l.input.Events = append(l.input.Events, e)
 		}
 	}
+	return dropped
 }
 
 // read reads the report of a run.

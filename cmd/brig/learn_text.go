@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"brig/internal/words"
@@ -71,7 +72,7 @@ func (l *learner) text(f *learned) string {
 }
 
 // line returns the command line that the answer stands for, or the one with --spec, if a flag takes the place of one
-// that was given.
+// that was given or a word has characters that are not printed.
 func (l *learner) line(f *learned) string {
 	flags := []string{}
 	given := l.inv.args[:len(l.inv.args)-l.inv.commandWords]
@@ -93,13 +94,15 @@ func (l *learner) line(f *learned) string {
 	read := func(string, int) ([]byte, error) { return l.base, nil }
 	inv, _, err := parse("run", flags, read)
 	switch {
-	case err == nil && (inv.image != "" || len(inv.problems()) == 0):
+	case err == nil && (inv.image != "" || len(inv.problems()) == 0) && !slices.ContainsFunc(flags, unprintable):
 		return shellWords(append([]string{"brig", "run"}, flags...))
 	case l.inv.learn.out == "":
 		return "brig run --spec FILE    # which brig learn --out FILE writes"
 	}
 	return shellWords([]string{"brig", "run", "--spec", l.inv.learn.out})
 }
+
+func unprintable(w string) bool { return words.Printable(w) != w }
 
 // shellWords returns words as a shell takes them, in printable characters.
 func shellWords(list []string) string {
@@ -114,7 +117,7 @@ func shellWords(list []string) string {
 		switch {
 		case plain || w == "" && len(list) == 1:
 			b.WriteString(w)
-		case words.Printable(w) == w:
+		case !unprintable(w):
 			b.WriteString(words.Shell(w))
 		default:
 			b.WriteString(words.QuoteASCII(w))

@@ -13,7 +13,7 @@ import (
 
 // The bounds of what one run is remembered for.
 const (
-	maxEvents    = 5000
+	MaxEvents    = 5000
 	maxKnown     = 20000 // with those that concern no file of the host
 	maxResolvers = 4096
 )
@@ -76,7 +76,7 @@ func (r *record) add(e learn.Event) {
 		return
 	case nothing: // it is looked for again if it comes again
 		return
-	case len(r.list) == maxEvents:
+	case len(r.list) == MaxEvents:
 		r.dropped++
 		return
 	}
