@@ -159,13 +159,13 @@ func (l *learner) found(rep *runReport, tried []learn.Proposal) (*learned, error
 		switch {
 		case in(list, p):
 		case why != "":
-			out.Withheld = append(out.Withheld, withheld{words.Printable(p.Path), p.Call, p.Errno, p.Count, words.Printable(why)})
+			out.Withheld = append(out.Withheld, held(p.Path, p.Call, p.Errno, p.Count, why))
 		case out.Works:
 			out.Unneeded = append(out.Unneeded, asJSON(&p, false))
 		}
 	}
 	for _, w := range advice.Withheld {
-		out.Withheld = append(out.Withheld, withheld{words.Printable(w.Path), w.Call, w.Errno, w.Count, words.Printable(w.Why)})
+		out.Withheld = append(out.Withheld, held(w.Path, w.Call, w.Errno, w.Count, w.Why))
 	}
 	inv, err := l.with(out.Flags)
 	if err != nil {
@@ -176,6 +176,11 @@ func (l *learner) found(rep *runReport, tried []learn.Proposal) (*learned, error
 	}
 	out.Spec = inv.spec.JSON()
 	return out, nil
+}
+
+// held returns an entry of what is withheld. The payload may have chosen the path, and a part of the reason.
+func held(path, call, errno string, calls int, why string) withheld {
+	return withheld{words.Printable(path), call, errno, calls, words.Printable(why)}
 }
 
 func asJSON(p *learn.Proposal, tried bool) proposed {
