@@ -56,6 +56,7 @@ func write(at, errno string, dir Dir) Event {
 
 func TestAdvise(t *testing.T) {
 	writable := nsjail.Spec{Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/data", Target: "/out", Writable: true}}}
+	image := nsjail.Spec{Rootfs: nsjail.Rootfs{Path: "/img", Image: "x"}, Workdir: "/app"}
 	own := nsjail.Spec{Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/data", Target: "/in"}}}
 	for name, c := range map[string]struct {
 		spec    nsjail.Spec
@@ -111,6 +112,11 @@ func TestAdvise(t *testing.T) {
 		"in what it may write": {spec: writable, events: []Event{missing("/data/sub/x", true)}, want: "--ro-bind /data /data"},
 		"written by another name": {spec: writable, events: []Event{here("/else/x", "/data/sub/x")}, dir: "/data/sub",
 			held: "the command may write there, and could put a link in its place"},
+		"a root, written": {spec: image, events: []Event{write("/etc/x", "EROFS", Dir{InJail: true, OnHost: true}), write("/proc/x", "EROFS", Dir{InJail: true})}, want: "--rootfs-writable"},
+		"a root has its own there": {spec: image, events: []Event{{Call: "open", Errno: "ENOENT", Count: 1, Nodes: []Node{{At: "/opt/py/lib/os.py", Top: "/opt/py/lib", Host: "/opt/py/lib/os.py", Public: true}}}},
+			want: "--ro-bind /opt/py/lib/os.py /opt/py/lib/os.py"},
+		"a root has nothing there": {spec: image, events: []Event{{Call: "open", Errno: "ENOENT", Count: 1, Nodes: []Node{{At: "/opt/py/lib/os.py", Top: "/opt/py", Host: "/opt/py/lib/os.py", Public: true}}}},
+			want: "--ro-bind /opt/py /opt/py"},
 		"a mount there stays": {spec: nsjail.Spec{Mounts: []nsjail.Mount{{Type: nsjail.MountTmpfs, Target: "/opt/py/tmp"}}},
 			events: []Event{missing("/opt/py/lib/os.py", true)}, want: "--ro-bind /opt/py/lib/os.py /opt/py/lib/os.py"},
 	} {
@@ -165,7 +171,7 @@ func TestFlood(t *testing.T) {
 
 func TestPlaces(t *testing.T) {
 	s := &nsjail.Spec{Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/data", Target: "/in"}, {Type: nsjail.MountTmpfs, Target: "/opt/x"}}}
-	image := &nsjail.Spec{Rootfs: nsjail.Rootfs{Path: "/img"}}
+	image := &nsjail.Spec{Rootfs: nsjail.Rootfs{Path: "/img"}, Workdir: "/app"}
 	for _, c := range []struct {
 		spec     *nsjail.Spec
 		at, want string
@@ -173,6 +179,7 @@ func TestPlaces(t *testing.T) {
 		{s, "/opt/py/x", "/opt/py/x"}, {s, "/opt/x/y", ""}, {s, "/in/a", "/data/a"}, {s, "/in", "/data"}, {s, "/inside", "/inside"},
 		{s, "/work/a", "/cwd/a"}, {s, "/proc/1/mem", ""}, {s, "/home/brig/.x", "/h/u/.x"}, {s, "/", "/"}, {image, "/etc/x", ""},
 		{image, "/srv/x", "/srv/x"}, {image, "/cwd/x", "/cwd/x"},
+		{image, "/app/x", "/cwd/x"},
 	} {
 		if got := HostPath(Places(c.spec, "/cwd", "/h/u"), c.at); got != c.want {
 			t.Errorf("%s is %q on the host, want %q", c.at, got, c.want)

@@ -16,10 +16,10 @@ func (a *advisor) write(e *Event) {
 		return
 	}
 	dir, at := e.Dir, ""
-	refused := e.Errno == "EROFS" || e.Errno == "EACCES" && !slices.ContainsFunc(a.Spec.Mounts, func(m nsjail.Mount) bool {
-		return under(e.Path, m.Target) // whose permissions are the host's
-	})
-	switch {
+	refused := e.Errno == "EROFS" || e.Errno == "EACCES" && !a.mounted(e.Path) // its permissions are the host's
+	switch r := &a.Spec.Rootfs; {
+	case e.Errno == "EROFS" && *r != nsjail.Rootfs{} && !r.Writable && !a.mounted(e.Path) && !kernel(e.Path):
+		a.propose(e, Room, e.Path, "--rootfs-writable")
 	case system(e.Path) || !refused && e.Errno != "ENOENT": // it is read-only by design
 	case !dir.InJail && dir.OnHost && !system(dir.Path), refused && dir.Empty && dir.Path != "/":
 		at = dir.Path
@@ -29,6 +29,11 @@ func (a *advisor) write(e *Event) {
 	if at != "" && !strings.Contains(at, ":") { // behind a colon are options, which the payload shall not choose
 		a.propose(e, Room, e.Path, "--tmpfs", at)
 	}
+}
+
+// mounted reports whether a path is in a mount of the Spec.
+func (a *advisor) mounted(at string) bool {
+	return slices.ContainsFunc(a.Spec.Mounts, func(m nsjail.Mount) bool { return under(at, m.Target) })
 }
 
 // copied makes the mount of a path a copy that the payload may change, if it shows a directory that the caller has
@@ -67,12 +72,13 @@ func (a *advisor) copy(value string, e *Event) {
 
 // system reports whether a path is of the host's programs and configuration, or of the kernel.
 func system(p string) bool {
-	for _, dir := range []string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc", "/sys", "/dev"} {
-		if under(p, dir) {
-			return true
-		}
-	}
-	return false
+	return kernel(p) || inOne(p, "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
+}
+
+func kernel(p string) bool { return inOne(p, "/proc", "/sys", "/dev") }
+
+func inOne(p string, dirs ...string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return under(p, dir) })
 }
 
 // more is what a limit is raised to: a multiple.

@@ -42,6 +42,7 @@ type Event struct {
 // Node is a file of the host that the jail lacks.
 type Node struct {
 	At   string // its path in the jail
+	Top  string // the same, or the outermost directory above it that the jail lacks as well
 	Host string // its path on the host
 	Type Type
 	// Public reports whether every user of the host may read it.
@@ -75,12 +76,16 @@ type Place struct {
 }
 
 // Places returns where the host's files are in a jail of this Spec, the nearest last. The caller's directory dir stands
-// for the default working directory, and home for the payload's home, as long as the Spec has no mount there: a command
-// that is tried in a jail for the first time means these.
+// for the working directory, and home for the payload's home, as long as the Spec has no mount there: a command that is
+// tried in a jail for the first time means these.
 func Places(s *nsjail.Spec, dir, home string) []Place {
 	list := []Place{{"/", "/"}}
 	if s.Rootfs != (nsjail.Rootfs{}) {
-		list = []Place{{"/", ""}, {"/srv", "/srv"}, {"/mnt", "/mnt"}, {"/home", "/home"}, {"/opt", "/opt"}, {dir, dir}}
+		list = []Place{{"/", ""}, {"/srv", "/srv"}, {"/mnt", "/mnt"}, {"/home", "/home"}, {"/opt", "/opt"}}
+		if s.Workdir != "" { // of an image
+			list = append(list, Place{s.Workdir, dir})
+		}
+		list = append(list, Place{dir, dir})
 	}
 	for _, own := range []string{"/proc", "/sys", "/dev", "/input", "/output"} {
 		list = append(list, Place{own, ""})

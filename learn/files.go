@@ -119,11 +119,12 @@ func (a *advisor) units(host string) (list []string) {
 }
 
 // over returns where a directory above the wanted file is in the jail. same is false if the file has another name
-// there.
+// there, or if the directory would hide what an image or another root has there.
 func (a *advisor) over(w *want, dir string) (at string, same bool) {
 	rest := strings.TrimPrefix(w.node.Host, dir)
 	at, same = strings.CutSuffix(w.node.At, rest)
-	return at, same && at != "" && at != "/"
+	bare := a.Spec.Rootfs == nsjail.Rootfs{} || under(at, w.node.Top)
+	return at, same && at != "" && at != "/" && bare
 }
 
 // hides reports whether a mount there would hide one that the Spec has.

@@ -150,6 +150,9 @@ func (l *learner) command(places []learn.Place) []learn.Event {
 		if e.Path, e.Nodes = at, trace.Nodes(places, at); !slices.Contains(jail, filepath.Clean(dir)) {
 			e.Kind, e.Path = learn.Search, filepath.Clean(dir)
 		}
+		if len(e.Nodes) == 0 && l.spec.Rootfs != (nsjail.Rootfs{}) {
+			continue // it is the host's, and the jail's root is another
+		}
 		return []learn.Event{e}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"brig/learn"
@@ -45,6 +46,10 @@ func (l *lookup) nodes(at string, exec bool) (list []learn.Node) {
 		next := path.Join(cur, name)
 		host := learn.HostPath(l.places, next)
 		st, err := os.Lstat(host) // "" does not exist
+		if err != nil && l.leads(next) {
+			cur = next
+			continue
+		}
 		if err != nil {
 			return nil
 		}
@@ -55,6 +60,7 @@ func (l *lookup) nodes(at string, exec bool) (list []learn.Node) {
 				return nil
 			}
 			if n.Public = l.passable(path.Dir(host)); !l.has(next) {
+				n.Top = l.top(next)
 				list = append(list, n)
 			}
 			if path.IsAbs(text) {
@@ -68,6 +74,7 @@ func (l *lookup) nodes(at string, exec bool) (list []learn.Node) {
 		default:
 			n.Public = l.everybody(host, st)
 			if !l.has(next) {
+				n.Top = l.top(next)
 				list = append(list, n)
 			}
 			if exec && n.Type == learn.File {
@@ -78,6 +85,21 @@ func (l *lookup) nodes(at string, exec bool) (list []learn.Node) {
 		}
 	}
 	return list
+}
+
+// leads reports whether a place of the host's is below a path of the jail.
+func (l *lookup) leads(at string) bool {
+	return slices.ContainsFunc(l.places, func(p learn.Place) bool {
+		return p.Host != "" && strings.HasPrefix(p.At, at+"/")
+	})
+}
+
+// top returns the outermost directory above a path that the jail lacks, or the path.
+func (l *lookup) top(at string) string {
+	for dir := path.Dir(at); dir != "/" && !l.has(dir); dir = path.Dir(dir) {
+		at = dir
+	}
+	return at
 }
 
 func fileType(m os.FileMode) learn.Type {

@@ -90,11 +90,12 @@ func TestNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	places := []learn.Place{{At: "/", Host: "/"}, {At: "/in", Host: dir + "/in"}, {At: "/other", Host: dir + "/real"}}
+	places := []learn.Place{{At: "/", Host: "/"}, {At: "/in", Host: dir + "/in"}, {At: "/other", Host: dir + "/real"},
+		{At: "/no/where", Host: dir}}
 	for at, want := range map[string]string{
 		"/in/abs": "/in/abs " + dir + "/real/file", "/in/rel": "/in/rel /other/file", "/in/loop": "", "/in/none": "",
 		"/in/sub": "/in/sub", "/in/run": "/in/run " + dir + "/real/sh", "/in/up": "/in/up " + dir + "/real/file",
-		"/in/abs/x": "", "/usr/bin/env": "",
+		"/in/abs/x": "", "/no/where/real/sh": "/no/where/real/sh", "/no/thing": "", "/usr/bin/env": "",
 	} {
 		var got []string
 		for _, n := range Nodes(places, at) {

@@ -29,6 +29,17 @@ read -r out < <(echo through | /usr/bin/brig run --systemd-scope --memory 64m --
 /usr/bin/brig run --systemd-scope --memory 64m --report-fd 7 -- true 7>"$report" || fail "--report-fd: exit code $?"
 [ "$(field .status)" = ok ] || fail "--report-fd gave $(cat "$report")"
 
+# brig learn traces through the move: each run is in a scope of its own, and its answer has the flag
+mkdir "$tmp/paper"
+echo two >"$tmp/paper/text"
+cd "$tmp/paper" || exit
+brig learn --systemd-scope --memory 64m -- cat text
+[[ $code == 0 && $out == *"brig run --systemd-scope --memory 64m --ro-bind $tmp/paper /work -- cat text"* ]] ||
+	fail "brig learn: exit code $code"
+brig learn --systemd-scope --memory 64m -- python3 -c "$gibibyte"
+[[ $out == *'--memory 256m (not tried)'* ]] || fail "brig learn does not see that memory ran out"
+cd /var/tmp || exit
+
 # a command line may hold secrets, and anybody can ask for a unit's description
 mkfifo "$tmp/up"
 /usr/bin/brig run --systemd-scope --memory 64m -- sh -c 'echo up; exec sleep 1000' hush-hush >"$tmp/up" &
