@@ -39,7 +39,7 @@ func TestGolden(t *testing.T) {
 	p := program()
 	golden(t, filepath.Join("..", "..", "docs", "brig.1"), p.ManualPage())
 	golden(t, "testdata/help.txt", p.Help())
-	for _, name := range []string{"run", "explain", "learn", "spec", "doctor", "gc", "diff", "apply", "discard", "changes"} {
+	for _, name := range []string{"run", "explain", "learn", "spec", "convert", "doctor", "gc", "diff", "apply", "discard", "changes"} {
 		golden(t, "testdata/help-"+name+".txt", p.CommandHelp(name))
 	}
 	for _, topic := range p.Topics {

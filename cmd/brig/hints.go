@@ -3,32 +3,13 @@ package main
 import (
 	"slices"
 
+	"brig/cmd/brig/internal/convert/docker"
 	"brig/internal/cli"
 	"brig/nsjail"
 )
 
-// toolHints are hints for flags of docker run and bubblewrap that brig has under another name, or not at all.
+// toolHints are hints for flags of bubblewrap that brig has under another name, or not at all.
 var toolHints = []cli.Hint{
-	{"-v --volume", "write --bind SRC DST, or --ro-bind SRC DST for :ro"},
-	{"--mount", "write --bind SRC DST, --ro-bind SRC DST or --tmpfs DST"},
-	{"-d --detach", "brig stays until the command ends; leave it out"},
-	{"--name", "a jail has no name; leave it out, or write --hostname NAME"},
-	{"--network", "write --net loopback (the default, docker's none), --net none (not even lo), --allow HOST for what " +
-		"the payload may reach, or --net host"},
-	{"-P --publish-all --expose", "write --publish HOST:JAIL for each port"},
-	{"--read-only", "the root is read-only unless --rootfs-writable says otherwise; leave it out"},
-	{"--cap-drop", "the payload has no capability to drop; leave it out"},
-	{"--cap-add --privileged", "no flag gives the payload a capability; leave it out"},
-	{"--security-opt", "write --seccomp FILE for a profile; no_new_privs is always in force"},
-	{"--device --device-cgroup-rule --gpus", "the jail has a /dev of its own, and no other device can be opened; " +
-		"leave it out"},
-	{"--userns --pid --ipc --uts --cgroupns", "the jail always has a namespace of its own; leave it out"},
-	{"--shm-size", "write --tmpfs /dev/shm:size=SIZE"},
-	{"--add-host", "write --file HOSTS /etc/hosts"},
-	{"--group-add", "write --user UID:GID; there is one group"},
-	{"--platform", "write it after brig image pull"},
-
-	// bubblewrap
 	{"--chdir", "write --workdir DIR"},
 	{"--setenv", "write --env NAME=VALUE"},
 	{"--unsetenv --clearenv", "no variable passes unless --env, --env-file or --pass-env names it; leave it out"},
@@ -52,7 +33,7 @@ var toolHints = []cli.Hint{
 
 // hints returns all hints; the first match is used.
 func hints() []cli.Hint {
-	list := slices.Concat(toolHints, limitHints)
+	list := slices.Concat(docker.Hints(), toolHints, limitHints)
 	for _, r := range nsjail.LimitTable() { // the names of the limits in other tools
 		if r.Aliases != "" {
 			list = append(list, cli.Hint{r.Aliases, "write --" + r.Flag + " " + r.Value})
@@ -63,19 +44,6 @@ func hints() []cli.Hint {
 
 // limitHints are hints for limits of other tools that brig has under another name, or does not need.
 var limitHints = []cli.Hint{
-	// docker run
-	{"--cpu-quota", "write --cpus N, which is the quota divided by --cpu-period"},
-	{"--cpu-shares -c", "write --cpu-weight N, where 100 is docker's 1024"},
-	{"--cpu-rt-*", "no flag gives the payload real-time scheduling; leave it out"},
-	{"--blkio-weight", "write --io-weight N, 1 to 10000"},
-	{"--blkio-weight-device", "write --cgroup FILE=VALUE, as in --cgroup \"io.weight=8:0 200\""},
-	{"--stop-signal", "write --grace TIME; SIGTERM comes first and SIGKILL after TIME"},
-	{"--oom-kill-disable", "a jail out of memory always ends, or one process of it with --no-oom-group; leave it out"},
-	{"--oom-score-adj", "write --memory SIZE, which keeps the host out of it"},
-	{"--memory-swappiness", "write --memory-swap SIZE; without it nothing is swapped"},
-	{"--kernel-memory*", "--memory counts the kernel's memory for the jail as well; leave it out"},
-	{"--storage-opt", "write --rootfs-writable=SIZE, or --tmpfs DST:size=SIZE"},
-
 	// nsjail, with - for its _
 	{"--cgroup-mem-swap-max", "write --memory-swap SIZE, which counts memory and swap together"},
 	{"--cgroup-cpu-ms-per-sec", "write --cpus N, where 1000 milliseconds a second are 1"},

@@ -19,6 +19,7 @@ func program() *cli.Program {
 			payload("explain", "print what run would do, system call by system call, and do nothing", explain),
 			learnCommand(),
 			payload("spec", "print the JSON that the flags mean, for --spec or for the Go library", printSpec),
+			convertCommand(),
 			verifyCommand(),
 			{Name: "doctor", Args: "[--json|--delegate USER]", Run: doctorCmd, Flags: new(doctorOptions).flags,
 				About: doctorAbout,

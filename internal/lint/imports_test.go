@@ -24,6 +24,7 @@ const (
 	ghost   = "brig/nsjail/internal/ghost"
 	doctor  = "brig/nsjail/doctor"
 	isolate = "brig/cmd/brig/internal/isolate"
+	convert = "brig/cmd/brig/internal/convert"
 	bwrap   = "brig/cmd/brig/internal/bwrap"
 	bench   = "brig/cmd/brig-bench/internal/"
 	daemon  = "brig/cmd/brigd/internal/"
@@ -86,8 +87,10 @@ var ours = map[string][]string{
 	"brig/agent/engine":         append([]string{"brig/image", "brig/image/asroot", "brig/nsjail", "brig/changes", "brig/netns/egress", "brig/netns/egress/policy"}, wrappers...),
 	"brig/learn":                {"brig/nsjail"},
 	"brig/learn/trace":          {"brig/learn"},
-	"brig/cmd/brig":             {isolate, "brig/denial", "brig/learn", "brig/learn/trace", "brig/nsjail", "brig/agent/text", "brig/netns/egress/policy", "brig/internal/cli", "brig/image", "brig/image/asroot", "brig/changes", "brig/layer"},
+	"brig/cmd/brig":             {isolate, convert, convert + "/docker", "brig/denial", "brig/learn", "brig/learn/trace", "brig/nsjail", "brig/agent/text", "brig/netns/egress/policy", "brig/internal/cli", "brig/image", "brig/image/asroot", "brig/changes", "brig/layer"},
 	isolate:                     {"brig/nsjail", "brig/internal/cli"},
+	convert:                     {"brig/nsjail"},
+	convert + "/docker":         {convert, "brig/nsjail", "brig/internal/cli"},
 	bwrap:                       {},
 	"brig/cmd/brigd":            append([]string{"brig/internal/cli", "brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "config", daemon + "files", daemon + "front", daemon + "images", daemon + "listen", daemon + "live", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "tokencmd", daemon + "trace", daemon + "verify"}, wrappers...),
 	daemon + "admit":            {"brig/nsjail"},

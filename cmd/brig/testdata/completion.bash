@@ -3,11 +3,12 @@ _brig() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} left=0 flag= i
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run explain learn spec verify doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man" -- "$cur"))
+		COMPREPLY=($(compgen -W "run explain learn spec convert verify doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man" -- "$cur"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 	run|explain|learn|spec|verify) ;;
+	convert) COMPREPLY=($(compgen -W "--json --image-store --help" -- "$cur")); return ;;
 	doctor) COMPREPLY=($(compgen -W "--json --delegate --help" -- "$cur")); return ;;
 	gc) COMPREPLY=($(compgen -W "--json --cgroup-parent --help" -- "$cur")); return ;;
 	diff) COMPREPLY=($(compgen -W "--stat --name-only --json --color --help" -- "$cur")); return ;;
@@ -22,7 +23,7 @@ _brig() {
 	serve) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
 	mcp) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
 	version) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;
-	help) COMPREPLY=($(compgen -W "run explain learn spec verify doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man net limits tier seccomp --help" -- "$cur")); return ;;
+	help) COMPREPLY=($(compgen -W "run explain learn spec convert verify doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man net limits tier seccomp --help" -- "$cur")); return ;;
 	completion) COMPREPLY=($(compgen -W "bash zsh fish --help" -- "$cur")); return ;;
 	man) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
 	*) return ;;

@@ -7,6 +7,7 @@ _brig() {
 		'explain:print what run would do, system call by system call, and do nothing'
 		'learn:run a command until it works, and print the flags that it needs'
 		'spec:print the JSON that the flags mean, for --spec or for the Go library'
+		'convert:print the spec that means the same as the words of another tool'
 		'verify:perform attacks in the jail of these flags, and show what it holds (brigd verify)'
 		'doctor:say which mechanisms this machine has and what to do about the missing ones'
 		'gc:remove the control groups that killed runs have left'
@@ -127,6 +128,7 @@ _brig() {
 		)
 		_arguments -S $flags '(-)1:command:_command_names -e' '*::argument:_normal'
 		;;
+	convert) if ((CURRENT == 2)); then compadd -- --json --image-store --help; else _files; fi ;;
 	doctor) if ((CURRENT == 2)); then compadd -- --json --delegate --help; else _files; fi ;;
 	gc) if ((CURRENT == 2)); then compadd -- --json --cgroup-parent --help; else _files; fi ;;
 	diff) if ((CURRENT == 2)); then compadd -- --stat --name-only --json --color --help; else _files; fi ;;
@@ -141,7 +143,7 @@ _brig() {
 	serve) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	mcp) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	version) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
-	help) if ((CURRENT == 2)); then compadd -- run explain learn spec verify doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man net limits tier seccomp --help; else _files; fi ;;
+	help) if ((CURRENT == 2)); then compadd -- run explain learn spec convert verify doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man net limits tier seccomp --help; else _files; fi ;;
 	completion) if ((CURRENT == 2)); then compadd -- bash zsh fish --help; else _files; fi ;;
 	man) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	esac

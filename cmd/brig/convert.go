@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"brig/cmd/brig/internal/convert"
+	"brig/cmd/brig/internal/convert/docker"
+	"brig/image"
+	"brig/internal/cli"
+	"brig/internal/words"
+	"brig/nsjail"
+)
+
+// conversion is a call of brig convert.
+type conversion struct {
+	json  bool
+	store string
+	std   cli.Stdio
+}
+
+func (c *conversion) flags() []cli.Flag {
+	return cli.InGroup("Flags", []cli.Flag{
+		{Name: "json", Set: cli.Switch(&c.json, true),
+			Help: "print an object with the spec and the notes on what has no counterpart"},
+		{Name: "image-store", Args: "DIR", Files: true, Set: textFlag(&c.store, "./images"),
+			Help: "look for the image, whose entrypoint is part of the command, in DIR instead of the caller's store"},
+	})
+}
+
+const convertUse = "docker WORD [WORD...]"
+
+func convertCommand() cli.Command {
+	return cli.Command{Name: "convert", Args: convertUse, Run: convertCmd, Flags: new(conversion).flags,
+		About: convertAbout, What: "print the spec that means the same as the words of another tool"}
+}
+
+const convertAbout = `
+What has no counterpart is listed on stderr: "weaker" is what the other tool holds and the
+jail does not, "unknown" what cannot be known here, "missing" what the payload lacks,
+"ignored" what no run can tell. The exit status is 1 after something weaker or unknown; the
+spec is printed anyway.
+
+  brig convert docker run --rm python:3.12 python x.py >job.json && brig run --spec job.json
+`
+
+func convertCmd(args []string, std cli.Stdio) int {
+	c := &conversion{std: std}
+	rest, help, err := (&cli.Table{Flags: c.flags(), Hints: hints}).Parse(args)
+	switch {
+	case help:
+		return std.Emit(program().CommandHelp("convert"))
+	case err == nil && len(rest) == 0:
+		err = errors.New("there is nothing to convert; write brig convert " + convertUse)
+	}
+	var j *convert.Jail
+	var spec *nsjail.Spec
+	if err == nil {
+		j, err = c.dialect(rest)
+	}
+	if err == nil {
+		spec, err = c.spec(j)
+	}
+	if err == nil {
+		return c.print(j, spec)
+	}
+	lines := strings.Split(err.Error(), "\n")
+	for i := range lines {
+		lines[i] = "convert: " + lines[i]
+	}
+	return std.Fail(lines...)
+}
+
+// dialect converts words, the first of which names the tool.
+func (c *conversion) dialect(args []string) (*convert.Jail, error) {
+	tool, rest := filepath.Base(args[0]), args[1:]
+	switch {
+	case tool == "sudo" && len(rest) > 0:
+		return c.dialect(rest)
+	case tool == "docker" || tool == "podman":
+		return docker.Convert(rest)
+	}
+	return nil, fmt.Errorf("%s is not a tool whose words are known; write brig convert %s", words.Quote(args[0]),
+		convertUse)
+}
+
+// print writes the Spec and the notes, and returns 1 if the jail holds less than the original, or may do so.
+func (c *conversion) print(j *convert.Jail, spec *nsjail.Spec) int {
+	if !c.json {
+		for _, n := range j.Notes {
+			c.std.Say("%s", n)
+		}
+	}
+	answer := struct {
+		Spec  *nsjail.Spec   `json:"spec"`
+		Notes []convert.Note `json:"notes"`
+	}{spec, append([]convert.Note{}, j.Notes...)}
+	if code := emit(c.std, c.json, answer, string(spec.JSON())); code != 0 {
+		return code
+	}
+	if worst := j.Worst(); worst == convert.Weaker || worst == convert.Unknown {
+		return 1
+	}
+	return 0
+}
+
+// spec performs the steps, as if they were flags of brig spec, and checks the result.
+func (c *conversion) spec(j *convert.Jail) (*nsjail.Spec, error) {
+	b := newBuilder("spec", fileReader(c.std.In))
+	s := &b.inv.spec
+	*s = j.Base
+	table := b.flags()
+	for _, step := range j.Steps {
+		b.flag = words.Quote(step.Of)
+		if step.Mount != nil {
+			b.mount(*step.Mount)
+			continue
+		}
+		f, _, _ := cli.Lookup(table, "--"+step.Flag)
+		if f.Path != "" {
+			b.inv.origin[f.Path] = b.flag
+		}
+		g := cli.Given{Flag: f, Values: step.Values, Bare: len(step.Values) == 0 && f.Bare != nil}
+		if err := g.Apply(); err != nil {
+			return nil, fmt.Errorf("%s: %w", b.flag, err)
+		}
+	}
+	if err := c.command(j, s); err != nil {
+		return nil, err
+	}
+	if lines := b.convertProblems(j.Image != ""); len(lines) > 0 {
+		return nil, errors.New(strings.Join(lines, "\n"))
+	}
+	if bad := s.NotUTF8(); len(bad) > 0 {
+		return nil, errors.New(b.inv.translate(bad[0]))
+	}
+	s.Rootfs.Image = j.Image
+	return s, nil
+}
+
+// command sets the command, which begins with the entrypoint of the image if that is in the store.
+func (c *conversion) command(j *convert.Jail, s *nsjail.Spec) error {
+	s.Args = slices.Concat(j.Entrypoint, j.Args)
+	if j.Image == "" {
+		return nil
+	}
+	if _, err := image.ParseName(j.Image); err != nil {
+		return err
+	}
+	if j.Entrypoint != nil || len(j.Args) == 0 {
+		return nil
+	}
+	store, err := image.Open(c.store)
+	if err != nil {
+		return err
+	}
+	m, err := store.Lookup(j.Image)
+	switch {
+	case errors.Is(err, image.ErrNotFound):
+		j.Note("image "+j.Image, convert.Unknown, "it is not in the store, so the command is without its entrypoint, if it "+
+			"has one; run brig image pull "+words.Quote(j.Image)+" and convert again, or add --entrypoint ''")
+		return nil
+	case err != nil:
+		return err
+	}
+	s.Args = slices.Concat(m.Config.Entrypoint, j.Args)
+	return nil
+}
+
+// convertProblems checks the Spec of a conversion. One that waits for its image has no root yet, and names of users are
+// looked up there.
+func (b *builder) convertProblems(image bool) []string {
+	s := &b.inv.spec
+	root, user := s.Rootfs.Path, s.User
+	if image {
+		s.Rootfs.Path = "/"
+		if strings.Trim(user, "0123456789:") != "" {
+			s.User = ""
+		}
+	}
+	lines := b.inv.problems()
+	s.Rootfs.Path, s.User = root, user
+	return lines
+}

@@ -1,0 +1,91 @@
+// Package convert is what the dialects below it have in common: a command line or a file of another tool becomes flags
+// of brig run, and notes on what has no counterpart.
+package convert
+
+import (
+	"strings"
+
+	"brig/internal/words"
+	"brig/nsjail"
+)
+
+// Effect is what it means that something has no counterpart.
+type Effect string
+
+// The effects, the worst first.
+const (
+	Weaker  Effect = "weaker"  // the other tool holds something that the jail does not
+	Unknown Effect = "unknown" // it cannot be known here
+	Missing Effect = "missing" // the payload lacks something, and may not work
+	Ignored Effect = "ignored" // no run can tell the difference
+)
+
+// Note is something that has no counterpart.
+type Note struct {
+	Of     string `json:"of"` // the word or the key of the other tool
+	Effect Effect `json:"effect"`
+	Text   string `json:"text"` // what the jail does instead, or what to write
+}
+
+// String returns the note as a line.
+func (n Note) String() string { return string(n.Effect) + ": " + n.Of + ": " + n.Text }
+
+// Step is a flag of brig run, or a mount for which there is no flag.
+type Step struct {
+	Of     string // the word or the key that it stands for
+	Flag   string // without --
+	Values []string
+	Mount  *nsjail.Mount
+}
+
+// Jail is a converted command line.
+type Jail struct {
+	Steps []Step
+	Notes []Note
+	Image string
+	// Entrypoint comes before Args. If it is nil, it is the image's, and if Args are empty too, so is the command.
+	Entrypoint []string
+	Args       []string
+	Base       nsjail.Spec // what the steps start from
+}
+
+// Flag adds a flag of brig run.
+func (j *Jail) Flag(of, flag string, values ...string) {
+	j.Steps = append(j.Steps, Step{Of: of, Flag: flag, Values: values})
+}
+
+// Mount adds a mount. What would be in a directory that each jail makes for itself becomes a note.
+func (j *Jail) Mount(of string, m nsjail.Mount) {
+	switch {
+	case m.Target == "/dev/shm" && m.Type == nsjail.MountTmpfs:
+	case below(m.Target, "/dev"):
+		j.Note(of, Missing, "the jail has a /dev of its own, and no other device can be opened")
+		return
+	case below(m.Target, "/proc") || below(m.Target, "/sys"):
+		j.Note(of, Missing, "the jail has a /proc of its own, and no /sys")
+		return
+	case m.Type == nsjail.MountBind && strings.HasSuffix(m.Source, ".sock"):
+		j.Note(of, Missing, "no Unix socket of the host is shown: whoever serves it would act for the payload")
+		return
+	}
+	j.Steps = append(j.Steps, Step{Of: of, Mount: &m})
+}
+
+func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+
+// Note adds a note.
+func (j *Jail) Note(of string, effect Effect, text string) {
+	j.Notes = append(j.Notes, Note{Of: words.Printable(words.Short(of, words.MaxShown)), Effect: effect, Text: text})
+}
+
+// Worst returns the worst effect of the notes, or "".
+func (j *Jail) Worst() (worst Effect) {
+	for _, e := range []Effect{Ignored, Missing, Unknown, Weaker} {
+		for _, n := range j.Notes {
+			if n.Effect == e {
+				worst = e
+			}
+		}
+	}
+	return worst
+}
