@@ -31,7 +31,8 @@
 // # Index
 //
 // An Index makes the same tree as Unpack of a layer that Pack has written of a plain tree. It reads the headers once,
-// and writes the contents in several threads, for sandboxes that are made from one snapshot again and again.
+// and writes the contents in several threads, for sandboxes that are made from one snapshot again and again. Change
+// applies a second layer before anything is written.
 //
 // # Pack
 //
@@ -39,5 +40,7 @@
 // on the tree alone. In the upper directory of an overlay it reads what overlayfs means by a 0:0 character device and
 // by its attributes, which the kernel's Documentation/filesystems/overlayfs.rst describes. A renamed directory
 // (overlay.redirect) or a file without its data (overlay.metacopy) cannot be a layer and is an error; brig's mounts do
-// not enable either. With PackOptions.Live a payload may change the tree meanwhile.
+// not enable either. With PackOptions.Live a payload may change the tree meanwhile. With a Table, which has a hash of
+// each entry of an earlier layer of the same tree, Pack writes what differs, and whiteouts for what is not there any
+// more.
 package layer

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,8 +23,7 @@ import (
 // Index lists the files of one layer, which can then be unpacked several times without being parsed again. The layer
 // must be one that Pack has written of a plain tree: without whiteouts, and with each directory before what is in it.
 type Index struct {
-	src                       io.ReaderAt
-	dirs, files, hards, links []indexed
+	lists map[byte][]indexed // by the type of the entry
 }
 
 // indexed is one file.
@@ -32,62 +33,113 @@ type indexed struct {
 	mode uint32
 	time time.Time
 	size int64
-	at   int64             // offset of the content in the layer
+	src  io.ReaderAt       // the layer
+	at   int64             // offset of the content in it
 	pax  map[string]string // nil if it has no extended attributes
 }
 
 // split returns the directory, "" or ending in a slash, and the name in it.
-func (e *indexed) split() (dir, name string) {
-	n := strings.LastIndexByte(e.path, '/') + 1
-	return e.path[:n], e.path[n:]
-}
+func (e *indexed) split() (dir, name string) { return path.Split(e.path) }
 
 // errForeign is the error for a layer that Pack would not have written.
 var errForeign = errors.New("it is not the layer of a plain tree")
 
 // NewIndex reads the headers of a layer, which must not change as long as the Index is used.
 func NewIndex(src *io.SectionReader) (*Index, error) {
-	x := &Index{src: src}
+	x := &Index{map[byte][]indexed{}}
+	return x, entries(src, func(kind byte, e *indexed) error {
+		if strings.HasPrefix(path.Base(e.path), whiteoutPrefix) {
+			return errForeign
+		}
+		x.lists[kind] = append(x.lists[kind], *e)
+		return nil
+	})
+}
+
+// entries calls do with each entry of a layer and its type.
+func entries(src *io.SectionReader, do func(kind byte, e *indexed) error) error {
 	for t := tar.NewReader(src); ; {
 		h, err := t.Next()
 		if err == io.EOF {
-			return x, nil
+			return nil
 		}
 		if err != nil {
-			return nil, damaged(err)
+			return damaged(err)
 		}
-		names, err := split(h.Name)
-		if err == nil && (len(names) == 0 || strings.HasPrefix(names[len(names)-1], whiteoutPrefix)) {
-			err = errForeign
-		}
-		e := indexed{path: strings.Join(names, "/"), text: h.Linkname, mode: uint32(h.Mode), time: h.ModTime, size: h.Size}
-		for record := range h.PAXRecords {
-			if strings.HasPrefix(record, paxXattr) {
-				e.pax = h.PAXRecords
-			}
-		}
+		e, err := entryOf(h, src)
 		if err == nil {
-			e.at, err = src.Seek(0, io.SeekCurrent) // archive/tar reads blocks and nothing ahead
-		}
-		switch h.Typeflag {
-		case tar.TypeDir:
-			x.dirs = append(x.dirs, e)
-		case tar.TypeReg:
-			x.files = append(x.files, e)
-		case tar.TypeLink:
-			if names, err2 := split(h.Linkname); err == nil {
-				e.text, err = strings.Join(names, "/"), err2
-			}
-			x.hards = append(x.hards, e)
-		case tar.TypeSymlink:
-			x.links = append(x.links, e)
-		default:
-			err = errors.Join(err, errForeign)
+			err = do(h.Typeflag, e)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", words.Quote(h.Name), err)
+			return fmt.Errorf("%s: %w", words.Quote(h.Name), err)
 		}
 	}
+}
+
+func entryOf(h *tar.Header, src *io.SectionReader) (*indexed, error) {
+	names, err := split(h.Name)
+	if err == nil && len(names) == 0 {
+		err = errForeign
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &indexed{path: strings.Join(names, "/"), text: h.Linkname, mode: uint32(h.Mode), time: h.ModTime, size: h.Size,
+		src: src}
+	for record := range h.PAXRecords {
+		if strings.HasPrefix(record, paxXattr) {
+			e.pax = h.PAXRecords
+		}
+	}
+	switch h.Typeflag {
+	case tar.TypeDir, tar.TypeReg, tar.TypeSymlink:
+	case tar.TypeLink:
+		if names, err = split(h.Linkname); err != nil {
+			return nil, err
+		}
+		e.text = strings.Join(names, "/")
+	default:
+		return nil, errForeign
+	}
+	e.at, err = src.Seek(0, io.SeekCurrent) // archive/tar reads blocks and nothing ahead
+	return e, err
+}
+
+// Change applies a layer that a later Pack with the same Table has written. It must not change either.
+func (x *Index) Change(src *io.SectionReader) error {
+	changes := map[byte][]indexed{}
+	replaced, gone := map[string]bool{}, map[string]bool{} // what is below a name is gone with it
+	err := entries(src, func(kind byte, e *indexed) error {
+		dir, name := e.split()
+		if old, ok := strings.CutPrefix(name, whiteoutPrefix); ok {
+			gone[dir+old] = true
+			return nil
+		}
+		changes[kind] = append(changes[kind], *e)
+		replaced[e.path] = true
+		if kind != tar.TypeDir {
+			gone[e.path] = true
+		}
+		return nil
+	})
+	for kind, list := range x.lists {
+		x.lists[kind] = slices.DeleteFunc(list, func(e indexed) bool { return replaced[e.path] || below(gone, e.path) })
+	}
+	for kind, list := range changes {
+		x.lists[kind] = append(x.lists[kind], list...)
+	}
+	slices.SortFunc(x.lists[tar.TypeDir], func(a, b indexed) int { return strings.Compare(a.path, b.path) })
+	return err
+}
+
+// below reports whether one of the names is a path, or a directory that it is in.
+func below(names map[string]bool, p string) bool {
+	for ; p != "."; p = path.Dir(p) {
+		if names[p] {
+			return true
+		}
+	}
+	return false
 }
 
 // Unpack writes the files to a directory that nobody else uses and that holds at most some of the layer's directories.
@@ -95,7 +147,7 @@ func NewIndex(src *io.SectionReader) (*Index, error) {
 // one. as calls a function with the ids of the files' owner.
 func (x *Index) Unpack(root *os.File, as func(func() error) error) error {
 	return sys.Control(root, func(fd int) error {
-		err := as(func() error { return each(x.dirs, func(e *indexed) error { return e.mkdir(fd) }) })
+		err := as(func() error { return each(x.lists[tar.TypeDir], func(e *indexed) error { return e.mkdir(fd) }) })
 		if err == nil {
 			err = x.contents(fd, as)
 		}
@@ -103,12 +155,12 @@ func (x *Index) Unpack(root *os.File, as func(func() error) error) error {
 			return err
 		}
 		return as(func() error {
-			err := each(x.hards, func(e *indexed) error { return unix.Linkat(fd, e.text, fd, e.path, 0) })
+			err := each(x.lists[tar.TypeLink], func(e *indexed) error { return unix.Linkat(fd, e.text, fd, e.path, 0) })
 			if err == nil {
-				err = each(x.links, func(e *indexed) error { return e.symlink(fd) })
+				err = each(x.lists[tar.TypeSymlink], func(e *indexed) error { return e.symlink(fd) })
 			}
 			if err == nil {
-				err = each(x.dirs, func(e *indexed) error { return e.directory(fd) })
+				err = each(x.lists[tar.TypeDir], func(e *indexed) error { return e.directory(fd) })
 			}
 			return err
 		})
@@ -127,17 +179,17 @@ func each(list []indexed, do func(*indexed) error) error {
 
 // contents makes the regular files, in at most 4 threads.
 func (x *Index) contents(root int, as func(func() error) error) error {
-	errs := make(chan error, 4)
+	files, errs := x.lists[tar.TypeReg], make(chan error, 4)
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for range min(cap(errs), runtime.GOMAXPROCS(0), len(x.files)) {
+	for range min(cap(errs), runtime.GOMAXPROCS(0), len(files)) {
 		all.Go(func() {
 			errs <- as(func() error {
-				w := &indexWriter{unpacker{stats: &Stats{}}, x.src, root, -1, ""}
+				w := &indexWriter{unpacker{stats: &Stats{}}, root, -1, ""}
 				defer w.close()
-				for n := next.Add(1); n <= int64(len(x.files)); n = next.Add(1) {
-					if err := each(x.files[n-1:n], w.file); err != nil {
-						next.Store(int64(len(x.files))) // the others end too
+				for n := next.Add(1); n <= int64(len(files)); n = next.Add(1) {
+					if err := each(files[n-1:n], w.file); err != nil {
+						next.Store(int64(len(files))) // the others end too
 						return err
 					}
 				}
@@ -158,7 +210,6 @@ func (x *Index) contents(root int, as func(func() error) error) error {
 // indexWriter makes files, most of which are in the same directory as the one before.
 type indexWriter struct {
 	unpacker
-	src  io.ReaderAt
 	root int
 	dir  int    // the open directory; -1 is none
 	path string // of dir
@@ -186,7 +237,7 @@ func (w *indexWriter) file(e *indexed) (err error) {
 	}
 	defer unix.Close(fd)
 	h := &tar.Header{Name: e.path, Size: e.size, ModTime: e.time, PAXRecords: e.pax}
-	return w.fill(fd, io.NewSectionReader(w.src, e.at, e.size), h, mode)
+	return w.fill(fd, io.NewSectionReader(e.src, e.at, e.size), h, mode)
 }
 
 // mkdir makes a directory if it is missing.

@@ -96,7 +96,9 @@ func TestIndexOfACutLayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.src = bytes.NewReader(l[:len(l)/2])
+	for i := range x.lists[tar.TypeReg] {
+		x.lists[tar.TypeReg][i].src = bytes.NewReader(l[:len(l)/2])
+	}
 	if err = x.Unpack(folder(t), plainly); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Error(err)
 	}

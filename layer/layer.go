@@ -40,6 +40,9 @@ type PackOptions struct {
 	// link to a file that was skipped is written in full.
 	Skip func(name string) bool
 
+	// Table, unless nil, is filled by the first Pack, and makes a later one of the same tree write only what differs.
+	Table *Table
+
 	// Live tolerates changes of the tree by others, which are an error without it. A file that gets shorter ends with
 	// zeros, what it gains is not written, and one that is removed, replaced or leased meanwhile is left out.
 	Live bool

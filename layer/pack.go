@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
 	"slices"
@@ -24,11 +25,12 @@ func Pack(w io.Writer, upper *os.File, o *PackOptions) (*Stats, error) {
 	if o == nil {
 		o = &PackOptions{}
 	}
-	p := &packer{tar: tar.NewWriter(w), stats: &Stats{}, bounds: newBounds(o.MaxBytes, o.MaxFiles, nil),
-		options: o, links: map[identity]string{}}
+	p := &packer{stats: &Stats{}, bounds: newBounds(o.MaxBytes, o.MaxFiles, nil), options: o,
+		links: map[identity]linked{}}
+	p.begin(w)
 	err := sys.Control(upper, p.run)
 	if err == nil {
-		err = p.tar.Close()
+		err = p.end()
 	}
 	p.stats.Files, p.stats.Bytes = p.files, p.bytes
 	return p.stats, err
@@ -67,9 +69,17 @@ type packer struct {
 	tar     *tar.Writer
 	stats   *Stats
 	options *PackOptions
-	links   map[identity]string // the first path of a file with several names
-	known   int                 // bytes of these paths
+	links   map[identity]linked // files with several names
+	known   int                 // bytes of these names
 	buf     []byte
+	hash    maphash.Hash        // of the entry that is written, for PackOptions.Table
+	missing map[string]struct{} // names of PackOptions.Table that have not been met
+}
+
+// linked is the first name of a file with several, and whether this layer has the file.
+type linked struct {
+	name    string
+	written bool
 }
 
 // run packs the open directory, to which a payload may have taken its owner every right.
@@ -179,8 +189,8 @@ func (p *packer) header(st *unix.Stat_t, name string) *tar.Header {
 // whiteout writes an entry that removes a name, or what is in an opaque directory.
 func (p *packer) whiteout(name string) error {
 	p.stats.Removed++
-	return p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, ModTime: time.Unix(0, 0),
-		Format: tar.FormatPAX})
+	return p.write(p.tar, &tar.Header{Typeflag: tar.TypeReg, Name: name, ModTime: time.Unix(0, 0),
+		Format: tar.FormatPAX}, -1)
 }
 
 // symlink writes a symbolic link: readlinkat(2).
@@ -191,7 +201,8 @@ func (p *packer) symlink(dir int, name string, h *tar.Header) error {
 		return p.gone(h.Name, err)
 	}
 	h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, string(text[:n]), 0o777
-	return p.tar.WriteHeader(h)
+	_, err = p.emit(h, -1, false)
+	return err
 }
 
 // directory writes a directory and what is in it.
@@ -209,7 +220,7 @@ func (p *packer) directory(parent int, name string, h *tar.Header, skip bool) (e
 		return err
 	}
 	if !skip {
-		if err := p.tar.WriteHeader(h); err != nil {
+		if _, err := p.emit(h, -1, false); err != nil {
 			return err
 		}
 	}

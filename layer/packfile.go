@@ -3,6 +3,7 @@ package layer
 import (
 	"archive/tar"
 	"errors"
+	"io"
 
 	"golang.org/x/sys/unix"
 
@@ -29,10 +30,11 @@ func (p *packer) file(dir int, path, name string, st *unix.Stat_t) (err error) {
 	if inodeOf(&now) != inodeOf(st) || now.Mode&unix.S_IFMT != unix.S_IFREG {
 		return p.gone(h.Name, errChanged)
 	}
-	id, linked := p.identify(fd, &now)
-	if first := p.links[id]; linked && first != "" {
-		h.Typeflag, h.Linkname = tar.TypeLink, first
-		return p.tar.WriteHeader(h)
+	id, several := p.identify(fd, &now)
+	if first := p.links[id]; several && first.name != "" {
+		h.Typeflag, h.Linkname = tar.TypeLink, first.name
+		_, err := p.emit(h, -1, first.written)
+		return err
 	}
 	attr, err := p.attributes(fd, h)
 	if err != nil {
@@ -44,21 +46,19 @@ func (p *packer) file(dir int, path, name string, st *unix.Stat_t) (err error) {
 	if err := p.bounds.content(st.Size); err != nil {
 		return err
 	}
-	if linked && p.known+len(h.Name) <= maxKnown {
-		p.links[id] = h.Name
+	h.Typeflag, h.Size = tar.TypeReg, st.Size
+	written, err := p.emit(h, fd, false)
+	if several && p.known+len(h.Name) <= maxKnown {
+		p.links[id] = linked{h.Name, written}
 		p.known += len(h.Name)
 	}
-	h.Typeflag, h.Size = tar.TypeReg, st.Size
-	if err := p.tar.WriteHeader(h); err != nil {
-		return err
-	}
-	return p.copy(fd, st.Size)
+	return err
 }
 
 var errChanged = errors.New("it has changed while it was packed")
 
 // copy writes the contents of a file.
-func (p *packer) copy(fd int, size int64) error {
+func (p *packer) copy(w io.Writer, fd int, size int64) error {
 	if p.buf == nil {
 		p.buf = make([]byte, copySize)
 	}
@@ -74,7 +74,7 @@ func (p *packer) copy(fd int, size int64) error {
 			n = int(min(size, copySize))
 			clear(p.buf[:n])
 		}
-		if _, err := p.tar.Write(p.buf[:n]); err != nil {
+		if _, err := w.Write(p.buf[:n]); err != nil {
 			return err
 		}
 		size -= int64(n)

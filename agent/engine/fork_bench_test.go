@@ -50,7 +50,7 @@ func BenchmarkFork(b *testing.B) {
 	}
 }
 
-// BenchmarkSave writes sandboxes in which one file has changed to a store in TMPDIR.
+// BenchmarkSave writes sandboxes in which 1 MiB has changed to a store in TMPDIR.
 func BenchmarkSave(b *testing.B) {
 	if asuser.Second() {
 		b.Skip("the first run has measured it")
@@ -74,9 +74,13 @@ func BenchmarkSave(b *testing.B) {
 			if no != nil {
 				b.Fatal(no)
 			}
+			changed := strings.Repeat("c", 102400)
+			e.shelf.save(s)
 			for b.Loop() {
-				if _, err := e.PutFile(Caller{}, box.ID, "/work/1", strings.NewReader("changed"), 0); err != nil {
-					b.Fatal(err)
+				for i := range 10 { // 1 MiB
+					if _, err := e.PutFile(Caller{}, box.ID, fmt.Sprint("/work/", i+1), strings.NewReader(changed), 0); err != nil {
+						b.Fatal(err)
+					}
 				}
 				e.shelf.save(s)
 			}

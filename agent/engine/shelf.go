@@ -1,13 +1,10 @@
 package engine
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +13,6 @@ import (
 	"brig/agent/audit"
 	"brig/agent/keep"
 	"brig/agent/workspace"
-	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -38,6 +34,9 @@ type kept struct {
 	Mounts  []Mount       `json:"mounts,omitempty"` // each run checks them again
 	// Snapshot is set if it is one.
 	Snapshot *SnapshotInfo `json:"snapshot,omitempty"`
+	// Save counts the saves of a sandbox. Base is the digest of the file that this one has the changes of.
+	Save int64  `json:"save,omitempty"`
+	Base string `json:"base,omitempty"`
 }
 
 func headerOf(box *workspace.Sandbox) *kept {
@@ -60,10 +59,20 @@ type saved struct {
 	mu      sync.Mutex // held while it is saved or removed
 	changes int64      // workspace.Sandbox.Changed at the last save; -1 is another
 	gone    bool       // it has been deleted
+	count   int64      // of saves, also by earlier processes
+	base    *base      // nil before this process has written one
 
 	told sync.Mutex
 	at   time.Time
 	why  string // why the last save failed; "" if it did not
+}
+
+// base is the last file of a sandbox that has all of it.
+type base struct {
+	files  workspace.Table
+	digest string
+	size   int64 // bytes
+	old    bool  // the changes have grown so much that the next save writes another base
 }
 
 // ErrStore is in the error of New if Options.Store cannot be used.
@@ -129,15 +138,7 @@ func (k *shelf) save(box *workspace.Sandbox) {
 		return
 	}
 	at := time.Now()
-	f, err := k.dir.Save(box.ID, func(w io.Writer) (any, error) {
-		box.Packing.Lock()
-		defer box.Packing.Unlock()
-		_, err := box.Pack(w)
-		return headerOf(box), err
-	})
-	if err == nil {
-		err = f.Close()
-	}
+	err := k.write(box, s)
 	if no := asRefusal(err, "", ""); no != nil && no.Code == workspace.CodeNotFound {
 		return // it has been deleted
 	}
@@ -154,6 +155,39 @@ func (k *shelf) save(box *workspace.Sandbox) {
 		s.why = why
 		k.problem(box.ID, "is not saved", err)
 	}
+}
+
+// write writes a sandbox whole, as a new base, or what has changed since the last one: until that has half the size.
+func (k *shelf) write(box *workspace.Sandbox, s *saved) error {
+	to, name, digest := s.base, box.ID+keep.Changes, ""
+	whole := to == nil || to.old
+	if whole {
+		to, name = &base{}, box.ID
+	} else {
+		digest = to.digest
+	}
+	s.count++
+	f, err := k.dir.Save(name, func(w io.Writer) (any, error) {
+		box.Packing.Lock()
+		defer box.Packing.Unlock()
+		_, err := box.Pack(w, &to.files)
+		h := headerOf(box)
+		h.Save, h.Base = s.count, digest
+		return h, err
+	})
+	if err != nil {
+		if whole {
+			s.base = nil // the file may be the new one already
+		}
+		return err
+	}
+	if whole {
+		to.digest, to.size, s.base = f.Digest, f.Size(), to
+		err = k.dir.Remove(box.ID + keep.Changes) // they are the old base's
+	} else {
+		to.old = f.Size() > to.size/2
+	}
+	return errors.Join(err, f.Close())
 }
 
 // notKept is what callers learn of a save or snapshot that has failed: not where the store is.
@@ -210,70 +244,6 @@ func (k *shelf) describe(box *workspace.Sandbox, i *SandboxInfo) {
 	if i.NotSaved = s.why; !s.at.IsZero() {
 		i.Saved = &s.at
 	}
-}
-
-// restore makes the sandboxes and snapshots of the directory again. What is damaged, or not allowed any more, is told
-// and left in the directory.
-func (k *shelf) restore() error {
-	names, err := k.dir.Names()
-	if err != nil {
-		return err
-	}
-	for _, id := range names {
-		f, err := k.dir.Load(id)
-		if err == nil {
-			if err = k.restoreOne(id, f); err != nil {
-				err = errors.Join(err, f.Close())
-			}
-		}
-		if err != nil {
-			k.problem(id, "is not restored", err)
-		}
-	}
-	return nil
-}
-
-// restoreOne takes the file only without an error.
-func (k *shelf) restoreOne(id string, f *keep.File) error {
-	var r kept
-	d := json.NewDecoder(bytes.NewReader(f.Meta))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
-		return err
-	}
-	if r.ID != id || strings.HasPrefix(id, snapshotPrefix) != (r.Snapshot != nil) {
-		return fmt.Errorf("the file is that of %s; give it its name back", words.Quote(r.ID))
-	}
-	if len(r.Chain) > 0 && k.e.opts.Ledger == nil {
-		return errors.New("it belongs to a token, and there is no key to check it with; add --token-key")
-	}
-	if len(r.Chain) > 0 {
-		if no := k.e.leases.over(lease{chain: r.Chain, until: r.Until, sandbox: true}, time.Now()); no != nil {
-			return errors.Join(no, k.dir.Remove(id))
-		}
-	}
-	if r.Snapshot != nil {
-		return k.e.addSnapshot(&r, f)
-	}
-	if time.Since(r.Used) >= r.TTL {
-		return errors.Join(errors.New("it has expired"), k.dir.Remove(id))
-	}
-	files, err := workspace.Read(f.Layer())
-	if err != nil {
-		return err
-	}
-	box, err := k.e.boxes.Create(r.Agent, workspace.CreateOptions{Size: r.Size, Inodes: r.Inodes, TTL: r.TTL,
-		Chain: r.Chain, Until: r.Until, Account: r.Account, Extra: r.Mounts,
-		Past: &workspace.Past{ID: r.ID, Created: r.Created, Used: r.Used}, Fill: files.Unpack})
-	if err != nil {
-		return err
-	}
-	s := k.of(box)
-	s.changes, _ = box.Changed()
-	s.at = r.Used
-	k.e.leaseSandbox(box)
-	_ = k.e.record(about(audit.SandboxRestore, Caller{}, box)) // it was allowed before; the log counts missed events
-	return f.Close()
 }
 
 // leaseSandbox makes a sandbox end with the token that created it.

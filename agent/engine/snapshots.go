@@ -118,7 +118,7 @@ func (e *Engine) pack(r *kept, box *workspace.Sandbox, hold *workspace.Hold) (*s
 		defer box.Packing.Unlock()
 		before, runs := box.Changed()
 		thaw, frozen := e.freeze(box.ID)
-		stats, err := box.Pack(&counted{Writer: w, hold: hold})
+		stats, err := box.Pack(&counted{Writer: w, hold: hold}, nil)
 		err = errors.Join(err, thaw())
 		if err != nil {
 			return nil, err
@@ -156,7 +156,7 @@ func (e *Engine) pack(r *kept, box *workspace.Sandbox, hold *workspace.Hold) (*s
 
 // newSnapshot takes the file if it returns no error.
 func newSnapshot(r *kept, f *keep.File, hold *workspace.Hold) (*snapshot, error) {
-	files, err := workspace.Read(f.Layer())
+	files, err := workspace.Read(f.Layer(), nil)
 	if err != nil {
 		return nil, err
 	}

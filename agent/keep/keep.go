@@ -1,4 +1,5 @@
-// Package keep stores sandboxes and snapshots as files in a directory that only its owner may enter.
+// Package keep stores sandboxes and snapshots as files in a directory that only its owner may enter. Beside a sandbox's
+// file there may be another one, with what has changed since: its name ends in Changes.
 //
 // A file is a line with the SHA-256 of the rest, a layer (package layer), a line of JSON that describes it, and a line
 // with the size of the layer. It is written under another name, synchronized (fsync(2)) and renamed, so that each
@@ -17,6 +18,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +36,10 @@ const (
 	temporary = ".new-" // begins the names of files that are being written
 )
 
-// name is what a file may be called.
+// Changes ends the name of a file with the changes of another, whose name it begins with.
+const Changes = ".changes"
+
+// name is what a file may be called, without Changes.
 var name = regexp.MustCompile(`^[a-z]{2}_[a-z0-9]{1,64}$`)
 
 // Dir is an open directory. Its methods may be called concurrently, but for two that save or remove the same name.
@@ -81,18 +86,20 @@ func private(st *unix.Stat_t) error {
 // Close closes the directory.
 func (d *Dir) Close() error { return d.dir.Close() }
 
-// sweep removes temporary files.
+// sweep removes temporary files, and changes without the file that they belong to, which was removed first.
 func (d *Dir) sweep() error {
 	names, err := d.dir.Readdirnames(-1)
 	for _, n := range names {
-		if strings.HasPrefix(n, temporary) && err == nil {
+		of, changes := strings.CutSuffix(n, Changes)
+		alone := changes && name.MatchString(of) && !slices.Contains(names, of)
+		if (alone || strings.HasPrefix(n, temporary)) && err == nil {
 			err = unix.Unlinkat(int(d.dir.Fd()), n, 0)
 		}
 	}
 	return err
 }
 
-// Names lists the files in the directory.
+// Names lists the files in the directory, without those of changes.
 func (d *Dir) Names() ([]string, error) {
 	if _, err := d.dir.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -146,19 +153,22 @@ func Memory(pack func(io.Writer) (meta any, err error)) (*File, error) {
 	return k, nil
 }
 
-// Remove removes a file. One that is not there is no error.
+// Remove removes a file, and then its changes. What is not there is no error.
 func (d *Dir) Remove(id string) error {
-	if err := unix.Unlinkat(int(d.dir.Fd()), id, 0); err != nil && err != unix.ENOENT {
-		return &os.PathError{Op: "remove", Path: path.Join(d.path, id), Err: err}
+	for _, n := range []string{id, id + Changes} {
+		if err := unix.Unlinkat(int(d.dir.Fd()), n, 0); err != nil && err != unix.ENOENT {
+			return &os.PathError{Op: "remove", Path: path.Join(d.path, n), Err: err}
+		}
 	}
 	return d.dir.Sync()
 }
 
 // File is one that is open. It does not change any more.
 type File struct {
-	Meta []byte
-	f    *os.File
-	size int64
+	Meta   []byte
+	Digest string // SHA-256 of all but the first line, in hexadecimal digits
+	f      *os.File
+	size   int64
 }
 
 // Layer reads the layer from its start.
@@ -192,7 +202,8 @@ func write(f *os.File, pack func(io.Writer) (any, error)) (*File, error) {
 	if _, err = fmt.Fprintf(w, "%s\n%020d\n", k.Meta, k.size); err != nil {
 		return nil, err
 	}
-	_, err = f.WriteAt([]byte(magic+hex.EncodeToString(sum.Sum(nil))+"\n"), 0)
+	k.Digest = hex.EncodeToString(sum.Sum(nil))
+	_, err = f.WriteAt([]byte(magic+k.Digest+"\n"), 0)
 	return k, err
 }
 
@@ -228,7 +239,8 @@ func check(f *os.File) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if magic+hex.EncodeToString(sum.Sum(nil))+"\n" != string(head) || n < tailSize {
+	k := &File{Digest: hex.EncodeToString(sum.Sum(nil)), f: f}
+	if magic+k.Digest+"\n" != string(head) || n < tailSize {
 		return nil, errDamaged
 	}
 	tail := make([]byte, tailSize)
@@ -240,7 +252,7 @@ func check(f *os.File) (*File, error) {
 	if err != nil || size < 0 || left < 1 || left > maxMeta {
 		return nil, errDamaged
 	}
-	k := &File{Meta: make([]byte, left-1), f: f, size: size} // without the end of its line
+	k.Meta, k.size = make([]byte, left-1), size // without the end of its line
 	_, err = f.ReadAt(k.Meta, headSize+size)
 	return k, err
 }

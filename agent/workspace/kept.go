@@ -21,10 +21,14 @@ type Past struct {
 	Created, Used time.Time
 }
 
+// Table is what Pack knows of an earlier layer of a sandbox.
+type Table = layer.Table
+
 // Pack writes the files of the sandbox as a layer. A payload may change them meanwhile: each file has then what it had
-// at some moment, and one that gets shorter while it is read ends with zeros. Pack does not count as a use.
-func (b *Sandbox) Pack(w io.Writer) (*layer.Stats, error) {
-	o := &layer.PackOptions{Live: true, MaxBytes: b.Size, MaxFiles: b.Inodes, Skip: func(name string) bool {
+// at some moment, and one that gets shorter while it is read ends with zeros. Pack does not count as a use. It fills an
+// empty Table, and with that it writes later what differs by then. t may be nil.
+func (b *Sandbox) Pack(w io.Writer, t *Table) (*layer.Stats, error) {
+	o := &layer.PackOptions{Live: true, Table: t, MaxBytes: b.Size, MaxFiles: b.Inodes, Skip: func(name string) bool {
 		area, _, _ := strings.Cut(name, "/")
 		return !slices.Contains(areas, area) // the files that Put has not completed
 	}}
@@ -41,12 +45,16 @@ func (b *Sandbox) Pack(w io.Writer) (*layer.Stats, error) {
 	return s, err
 }
 
-// Files are those of a sandbox, in a layer that Pack has written.
+// Files are those of a sandbox, in layers that Pack has written.
 type Files struct{ index *layer.Index }
 
-// Read reads the headers of a layer, which must not change as long as the Files are used.
-func Read(r *io.SectionReader) (Files, error) {
-	x, err := layer.NewIndex(r)
+// Read reads the headers of a layer, and of one with changes unless it is nil. They must not change as long as the
+// Files are used.
+func Read(base, changes *io.SectionReader) (Files, error) {
+	x, err := layer.NewIndex(base)
+	if err == nil && changes != nil {
+		err = x.Change(changes)
+	}
 	return Files{x}, err
 }
 

@@ -47,7 +47,7 @@ func TestPackRaces(t *testing.T) {
 	b := &Sandbox{Tree: NewTree(v), Volume: v, CreateOptions: CreateOptions{Size: 4 << 20, Inodes: 200}}
 	for range 300 {
 		var text bytes.Buffer
-		if _, err := b.Pack(&text); err != nil {
+		if _, err := b.Pack(&text, nil); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Contains(text.Bytes(), []byte("outside")) {
@@ -64,14 +64,14 @@ func TestPackRaces(t *testing.T) {
 	close(end)
 	payload.Wait()
 	var text bytes.Buffer
-	_, err := b.Pack(&text)
+	_, err := b.Pack(&text, nil)
 	must(t, err)
 	must(t, unpack(text.Bytes(), newReal(t, 4<<20, 200)))
 }
 
 // unpack unpacks a layer.
 func unpack(text []byte, v Volume) error {
-	files, err := Read(io.NewSectionReader(bytes.NewReader(text), 0, int64(len(text))))
+	files, err := Read(io.NewSectionReader(bytes.NewReader(text), 0, int64(len(text))), nil)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -60,6 +61,27 @@ func TestSandboxStore(t *testing.T) {
 	}
 	if w, body := p.send("GET", at+"/files/work/second", ""); w.StatusCode != 200 || body != "second" {
 		t.Errorf("%d %s", w.StatusCode, body)
+	}
+	last, n := 0, 0
+	for round := range 6 { // killed at any moment of a save of a base or of changes, nothing older comes back
+		for end := time.Now().Add(time.Duration(150+11*round) * time.Millisecond); time.Now().Before(end); {
+			n++
+			if w, body := p.send("PUT", at+"/files/work/n", fmt.Sprint(n, strings.Repeat(" x", n*50%9000))); w.StatusCode != 200 {
+				t.Fatalf("%d %s", w.StatusCode, body)
+			}
+		}
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		p = begin(t, nil, args...)
+		w, body := p.send("GET", at+"/files/work/n", "")
+		now := 0
+		if _, err := fmt.Sscan(body, &now); w.StatusCode == 200 && (err != nil || now < last || strings.Count(body, " x") != now*50%9000) {
+			t.Errorf("%d after %d: %.20q, %v", now, last, body, err)
+		}
+		last = now
+	}
+	if last == 0 {
+		t.Error("nothing was ever saved")
 	}
 	status, fork := p.do("POST", "/v1/sandboxes", map[string]any{"agent_id": "bot", "from": snapshot["id"]})
 	if status != 201 {

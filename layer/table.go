@@ -1,0 +1,93 @@
+package layer
+
+import (
+	"archive/tar"
+	"hash/maphash"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Table has a hash of each entry of a layer, with which Pack writes what differs of the same tree later on. The hashes
+// have 64 bits and a random seed, so they mean nothing to another process, and equal ones of different entries are one
+// accident of 2^64. The zero Table is empty.
+type Table struct {
+	seed maphash.Seed
+	sums map[string]uint64 // by the name of the entry, which ends with a slash if it is a directory
+}
+
+// begin prepares for writing.
+func (p *packer) begin(w io.Writer) {
+	t := p.options.Table
+	switch {
+	case t == nil:
+	case t.sums == nil:
+		t.seed, t.sums = maphash.MakeSeed(), map[string]uint64{}
+		w = io.MultiWriter(w, &p.hash)
+		p.hash.SetSeed(t.seed)
+	default:
+		p.hash.SetSeed(t.seed)
+		p.missing = map[string]struct{}{}
+		for name := range t.sums {
+			p.missing[name] = struct{}{}
+		}
+	}
+	p.tar = tar.NewWriter(w)
+}
+
+// emit writes an entry, unless that of the Table is the same and may be left to it. fd is a regular file's.
+func (p *packer) emit(h *tar.Header, fd int, must bool) (written bool, err error) {
+	t := p.options.Table
+	if t == nil {
+		return true, p.write(p.tar, h, fd)
+	}
+	p.hash.Reset()
+	if p.missing == nil {
+		err := p.write(p.tar, h, fd)
+		t.sums[h.Name] = p.hash.Sum64()
+		return true, err
+	}
+	delete(p.missing, h.Name)
+	if old, ok := t.sums[h.Name]; ok && !must {
+		if err := p.write(tar.NewWriter(&p.hash), h, fd); err != nil || p.hash.Sum64() == old {
+			return false, err
+		}
+		if h.Typeflag == tar.TypeReg {
+			if _, err := unix.Seek(fd, 0, io.SeekStart); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, p.write(p.tar, h, fd)
+}
+
+// write writes a whole entry.
+func (p *packer) write(w *tar.Writer, h *tar.Header, fd int) error {
+	err := w.WriteHeader(h)
+	if err == nil && h.Size > 0 {
+		err = p.copy(w, fd, h.Size)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// end writes a whiteout for each name of the Table that the tree has no more, but not for what was below such a
+// directory.
+func (p *packer) end() error {
+	for _, name := range slices.Sorted(maps.Keys(p.missing)) {
+		dir, last := path.Split(strings.TrimSuffix(name, "/"))
+		if _, ok := p.missing[dir]; ok {
+			continue
+		}
+		if err := p.whiteout(dir + whiteoutPrefix + last); err != nil {
+			return err
+		}
+	}
+	return p.tar.Close()
+}
