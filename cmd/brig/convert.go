@@ -31,7 +31,7 @@ func (c *conversion) flags() []cli.Flag {
 	})
 }
 
-const convertUse = "docker WORD [WORD...]"
+const convertUse = "docker|compose WORD [WORD...]"
 
 func convertCommand() cli.Command {
 	return cli.Command{Name: "convert", Args: convertUse, Run: convertCmd, Flags: new(conversion).flags,
@@ -45,6 +45,7 @@ jail does not, "unknown" what cannot be known here, "missing" what the payload l
 spec is printed anyway.
 
   brig convert docker run --rm python:3.12 python x.py >job.json && brig run --spec job.json
+  brig convert compose compose.yaml SERVICE >job.json
 `
 
 func convertCmd(args []string, std cli.Stdio) int {
@@ -82,6 +83,10 @@ func (c *conversion) dialect(args []string) (*convert.Jail, error) {
 		return c.dialect(rest)
 	case tool == "docker" || tool == "podman":
 		return docker.Convert(rest)
+	case tool == "compose":
+		return c.compose(rest)
+	case strings.HasSuffix(tool, ".yaml") || strings.HasSuffix(tool, ".yml"):
+		return c.compose(args)
 	}
 	return nil, fmt.Errorf("%s is not a tool whose words are known; write brig convert %s", words.Quote(args[0]),
 		convertUse)

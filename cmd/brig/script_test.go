@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	goflag.Bool("update", false, "rewrite golden files")
-	os.Exit(asuser.Main(m, asuser.Build("./cmd/brig", "brig"), asuser.Delegate("^TestScript$/^limits")))
+	os.Exit(asuser.Main(m, asuser.Build("./cmd/brig", "brig"), asuser.Build("./cmd/brigd", "the-brigd"), asuser.Delegate("^TestScript$/^limits")))
 }
 
 // brigBinary is the binary under test, which asuser has built for both users; BRIG_BIN names another.
@@ -58,6 +58,7 @@ func TestScript(t *testing.T) {
 		UpdateScripts: updating(),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", filepath.Dir(bin)+string(os.PathListSeparator)+e.Getenv("PATH"))
+			e.Setenv("BRIGD", filepath.Join(asuser.Dir(), "the-brigd"))                    // not on PATH: image.txtar tells what happens without it
 			e.Setenv("BRIG_CHANGES", filepath.Join(e.Getenv("WORK"), ".state", "changes")) // root has no XDG_STATE_HOME
 			return os.MkdirAll(e.Getenv("WORK"), 0o755)
 		},

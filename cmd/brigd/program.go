@@ -10,6 +10,7 @@ import (
 	"brig/cmd/brigd/internal/images"
 	"brig/cmd/brigd/internal/policycmd"
 	"brig/cmd/brigd/internal/tokencmd"
+	"brig/cmd/brigd/internal/tools/yamljson"
 	"brig/cmd/brigd/internal/verify"
 	"brig/internal/cli"
 	"brig/internal/words"
@@ -32,6 +33,7 @@ func program() *cli.Program {
 				"make, narrow, show, check and revoke capability tokens",
 				tokencmd.Usage, tokencmd.Run),
 			tool("audit", "verify|show [ARG...]", "verify and show the audit log", auditcmd.Usage, auditcmd.Run),
+			tool("yaml", "FILE|-", "print a YAML file as JSON, for brig convert", yamljson.Usage, yamljson.Run),
 			tool("verify", "--spec FILE [FLAG...]", "perform attacks in a configuration and show what it holds",
 				verify.Usage, verify.Run),
 		},
@@ -131,6 +133,8 @@ func manualRest(m *cli.Page) {
 	m.Verbatim(tokencmd.Usage)
 	m.Section("BRIGD AUDIT")
 	m.Verbatim(auditcmd.Usage)
+	m.Section("BRIGD YAML")
+	m.Verbatim(yamljson.Usage)
 	m.Section("BRIGD VERIFY")
 	m.Verbatim(verify.Usage)
 	m.Section("SIGNALS", "After SIGTERM, SIGINT or SIGHUP no more runs are accepted; those that were accepted may go on "+

@@ -35,7 +35,7 @@ func Convert(args []string) (*convert.Jail, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(rest) == 0:
+	case len(rest) == 0 || rest[0] == "":
 		return nil, errors.New("there is no image; write docker run [FLAG...] IMAGE [COMMAND]")
 	}
 	return l.Finish(rest[0], rest[1:])
