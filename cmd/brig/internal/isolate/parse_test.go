@@ -147,8 +147,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil || o.Command != "run" {
 			return
 		}
-		no := func(string) bool { return false }
-		j, err := o.translate(&facts{dir: "/boxes/0", exists: no, below: no, hardStack: -1, config: c})
+		no, unlimited := func(string) bool { return false }, func(int) int64 { return -1 }
+		j, err := o.translate(&facts{dir: "/boxes/0", exists: no, below: no, hard: unlimited, config: c})
 		if err != nil && err.Error() == "" {
 			t.Error("an error without words")
 		}

@@ -245,14 +245,15 @@ func program() (identity, error) {
 }
 
 func (c *call) facts(b *box) *facts {
-	f := &facts{dir: b.dir, environ: os.Environ(), hardStack: -1, config: c.config, below: mountedBelow}
+	f := &facts{dir: b.dir, environ: os.Environ(), config: c.config, below: mountedBelow}
 	f.exists = func(dir string) bool {
 		st, err := os.Stat(dir)
 		return err == nil && st.IsDir()
 	}
-	var l unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_STACK, &l) == nil {
-		f.hardStack = int64(l.Max) // RLIM_INFINITY is -1
+	f.hard = func(resource int) int64 {
+		l := unix.Rlimit{Max: unix.RLIM_INFINITY} // -1
+		_ = unix.Getrlimit(resource, &l)          // it fails for a resource that does not exist
+		return int64(l.Max)
 	}
 	return f
 }

@@ -11,16 +11,18 @@ import (
 
 	"brig/internal/words"
 	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
 )
 
 // facts are what a translation needs to know of the machine.
 type facts struct {
-	dir       string   // the box's directory, in which box and tmp are
-	environ   []string // the caller's variables
-	exists    func(dir string) bool
-	below     func(dir string) bool // something is mounted below it
-	hardStack int64                 // the caller's hard limit in bytes, or -1
-	config    *Config
+	dir     string   // the box's directory, in which box and tmp are
+	environ []string // the caller's variables
+	exists  func(dir string) bool
+	below   func(dir string) bool    // something is mounted below it
+	hard    func(resource int) int64 // the caller's hard limit, or -1
+	config  *Config
 }
 
 // place is a directory of the host that the program sees, for the files of --stdin, --stdout and --stderr.
@@ -78,14 +80,14 @@ func (o *Options) translate(f *facts) (*job, error) {
 	return j, nil
 }
 
-// limits translates the limits. Without a group the time is watched by run, since RLIMIT_CPU counts whole seconds.
+// limits translates the limits. Without a group the time is watched by run, since RLIMIT_CPU counts whole seconds, and
+// RLIMIT_NPROC, which counts in the jail's user namespace, limits processes: a group takes a sixth of a start.
 func (o *Options) limits(s *nsjail.Spec, f *facts) {
 	const ever = nsjail.Duration(100 * 365 * 24 * time.Hour)
 	l := &s.Limits
 	l.Wall = cmp.Or(nsjail.Duration(o.Wall), -1)
-	l.Processes = cmp.Or(o.Processes, -1)
 	same := func(n int64) nsjail.Rlimit { return nsjail.Rlimit{Soft: n, Hard: n} }
-	l.Rlimits = map[string]nsjail.Rlimit{"memlock": same(0), "stack": same(f.hardStack)}
+	l.Rlimits = map[string]nsjail.Rlimit{"memlock": same(0), "stack": same(f.hard(unix.RLIMIT_STACK))}
 	set := func(name string, n, unit int64) {
 		if n > 0 {
 			l.Rlimits[name] = same(n * unit)
@@ -98,7 +100,14 @@ func (o *Options) limits(s *nsjail.Spec, f *facts) {
 	if set("nofile", o.OpenFiles, 1); o.OpenFiles == 0 {
 		l.Rlimits["nofile"] = same(-1)
 	}
-	if !o.CG {
+	if l.Processes = cmp.Or(o.Processes, -1); !o.CG {
+		if o.Processes > 0 {
+			n := o.Processes + 1 // the jail's init is one of them
+			if most := f.hard(unix.RLIMIT_NPROC); most >= 0 {
+				n = min(n, most)
+			}
+			l.Processes, l.Rlimits["nproc"] = 0, same(n)
+		}
 		return
 	}
 	l.Memory, l.MemorySwap, l.NoOOMGroup, l.CPUTime = noLimit, -1, true, ever
