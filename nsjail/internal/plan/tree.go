@@ -85,7 +85,8 @@ func (r *resolver) skeleton(overlay bool) {
 		r.etc()
 	}
 	r.everywhere = len(r.root.Entries)
-	covered := overlay && !prepared && r.etcDirs() > 1 &&
+	hidden := r.Mode.Root == nil && hidesEtc(r.Spec)
+	covered := overlay && !prepared && !hidden && r.etcDirs() > 1 &&
 		(r.Mode.Root == nil && r.Host.NoEtcOverlay == "" || r.Mode.Root != nil && r.Mode.Root.etc)
 	if covered {
 		src := rootfs.Source{Path: "/etc", Dir: true, Mounted: r.Mode.Root != nil}
@@ -93,6 +94,7 @@ func (r *resolver) skeleton(overlay bool) {
 	}
 	for _, d := range r.Host.System {
 		switch etc := strings.HasPrefix(d.Name, "etc/"); {
+		case etc && hidden:
 		case d.Link != "" && !(etc && prepared):
 			r.link(d.Name, d.Link)
 		case etc && covered:
@@ -101,10 +103,11 @@ func (r *resolver) skeleton(overlay bool) {
 			r.systemDir(d, overlay)
 		}
 	}
-	if prepared {
+	switch {
+	case prepared:
 		r.add(rootfs.Entry{Kind: rootfs.Overlay, Label: "etc", Target: "etc",
 			Source: rootfs.Source{Path: "/etc", Dir: true, Mounted: true}, Attr: attrRead})
-	} else {
+	case !hidden:
 		r.etcOfHost(covered)
 	}
 	if r.Host.CPUs != "" {
@@ -128,6 +131,11 @@ func (r *resolver) etcDirs() (n int) {
 		}
 	}
 	return n
+}
+
+// hidesEtc reports whether a mount of the caller's hides the jail's own /etc.
+func hidesEtc(s *spec.Spec) bool {
+	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Type == spec.MountBind && m.Target == "/etc" })
 }
 
 // preparedEtc reports whether the prepared root contains the jail's complete /etc.

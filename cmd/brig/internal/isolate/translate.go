@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,11 +75,17 @@ func (o *Options) translate(f *facts) (*job, error) {
 		}
 		shared = shared || !r.Default && r.has("rw") && !r.has("tmp") && !r.has("fs")
 	}
+	if s.Rootfs.Path == "" && !slices.ContainsFunc(j.places, inEtc) { // no rule names it, so it is empty
+		s.Mounts = append(s.Mounts, nsjail.Mount{Type: nsjail.MountBind, Source: filepath.Join(f.dir, "root"),
+			Target: "/etc", Plain: true})
+	}
 	if shared { // the caller shares a directory for writing, as a way to another program: FIFOs are expected there
 		s.Optional = []string{"sockets"}
 	}
 	return j, nil
 }
+
+func inEtc(p place) bool { return p.target == "/etc" || strings.HasPrefix(p.target, "/etc/") }
 
 // limits translates the limits. Without a group the time is watched by run, since RLIMIT_CPU counts whole seconds, and
 // RLIMIT_NPROC, which counts in the jail's user namespace, limits processes: a group takes a sixth of a start.
