@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Compare brig's isolate with isolate itself: scripts/isolate-compare.py ISOLATE BRIG [--cg] [-v]
+"""Compare brig's isolate with isolate itself: scripts/isolate-compare.py ISOLATE BRIG [--cg] [--sets NAME,...] [PAYLOAD...]
 
 Runs each payload under each set of options with both programs, and compares the exit code, the keys and values of the meta file
 (times, memory and context switches by their presence alone, a time also within a tolerance) and what the program has printed.
 ISOLATE is isolate 2.6 or newer, built by whoever compares, with its configuration; BRIG is a brig with that of the variable
-BRIG_ISOLATE_CONFIG. Call it as root in a mount namespace of its own: unshare -m. With --cg, isolate needs version 2 control groups.
+BRIG_ISOLATE_CONFIG. Call it as root in a mount namespace of its own: unshare -m. With --cg both use control groups, which for
+isolate must be version 2: ISOLATE=PATH scripts/vm/run.sh 6.12 isolate makes them in a guest. --slow multiplies each time limit.
 """
-import os, subprocess, sys, tempfile
+import argparse, os, subprocess, sys, tempfile
 
 PY = "/usr/bin/python3"
 
@@ -28,7 +29,7 @@ PAYLOADS = {
     "SEGV": sh("kill -SEGV $$"), "KILL": sh("kill -KILL $$"), "TERM": sh("kill -TERM $$"), "ABRT": sh("kill -ABRT $$"),
     "FPE": sh("kill -FPE $$"), "PIPE": sh("kill -PIPE $$"), "USR1": sh("kill -USR1 $$"), "XCPU": sh("kill -XCPU $$"),
     "real-time signal": sh("kill -40 $$"), "ignored signal": sh("trap '' TERM; kill -TERM $$; exit 5"),
-    "spin": sh("while :; do :; done"), "sleep": ["/bin/sleep", "20"],
+    "spin": sh("while :; do :; done"), "sleep": ["/bin/sleep", "200"],
     "spin and ignore": py("import signal\nfor s in range(1, 32):\n  try: signal.signal(s, signal.SIG_IGN)\n  except OSError: pass\n"
                           "while 1: pass"),
     "fork": sh("/bin/true; exit 0"), "two forks": sh("/bin/true & /bin/true & wait"),
@@ -36,7 +37,7 @@ PAYLOADS = {
                     "print(n < 200)"),
     "thread": py("import threading\ntry:\n  t=threading.Thread(target=print); t.start(); t.join(); print('one')\n"
                  "except RuntimeError: print('none')"),
-    "orphan": sh("/bin/sleep 30 & exit 0"),
+    "orphan": sh("/bin/sleep 200 & exit 0"),
     "memory 64m": py("x=bytearray(64<<20); print(len(x))"), "memory 400m": py("x=bytearray(400<<20); print(len(x))"),
     "mmap 4g": py("import mmap\ntry: mmap.mmap(-1, 4<<30); print('yes')\nexcept OSError as e: print(e.errno)"),
     "deep stack": py("import resource; print(resource.getrlimit(resource.RLIMIT_STACK)[0])"),
@@ -64,13 +65,13 @@ PAYLOADS = {
 # name: the options, and which files of stdin and stdout they need.
 OPTIONS = {
     "plain": [],
-    "many": ["-p", "-t", "0.4", "-w", "2"],
+    "many": ["-p", "-t0.4", "-w2"],
     "limits": ["-p8", "-t0.3", "-x0.6", "-w3", "-m", "1000000", "-f", "128", "-n", "32", "-k", "16384", "-s"],
     "files": ["-p", "-i", "text", "-o", "out", "-r", "/box/err", "-w1", "-t1"],
     "merged": ["-p", "--stderr-to-stdout", "-o", "out", "-w1", "-t1", "-E", "A=1", "-E", "HOME", "-E", "PATH=/bin", "-c", "/tmp"],
     "judge": ["-p60", "-s", "-t1", "-x0", "-w2", "-k64000", "-f1024", "-E", "HOME=/tmp", "-d", "/etc:noexec"],
 }
-GROUP = {"cg": ["--cg", "--cg-mem=131072"], "no cg": []}
+SLOW = ("-t", "-w", "-x") # what --slow multiplies
 
 # What is meant to differ.
 MEANT = {
@@ -81,17 +82,21 @@ MEANT = {
 VALUES = ("exitcode", "exitsig", "status", "message", "killed", "cg-oom-killed")
 
 
-def run(program, box, options, command, group, work):
+def slower(option, factor):
+    return f"{option[:2]}{float(option[2:]) * factor}" if option[:2] in SLOW and option[2:] else option
+
+
+def run(program, box, options, command, group, work, factor):
     env = dict(os.environ)
     base = [program] + group
-    top = subprocess.run(base + ["--init", f"-b{box}"], capture_output=True, text=True, check=True).stdout.strip()
+    top = subprocess.run(base + ["--init", f"-b{box}"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     for name, text, mode in (("text", "line\n", 0o644), ("empty", "", 0o755), ("script", "#!/bin/sh\necho script\n", 0o755)):
         with open(f"{top}/box/{name}", "w") as f:
             f.write(text)
         os.chmod(f"{top}/box/{name}", mode)
     meta = os.path.join(work, "meta")
     r = subprocess.run(base + [f"-b{box}", "-M", meta] + options + ["--run", "--"] + command, input="input\n", text=True,
-                       capture_output=True, env=env, timeout=60)
+                       capture_output=True, env=env, timeout=60 * factor)
     got = {"code": r.returncode, "stdout": r.stdout, "stderr": r.stderr.split("\n")[:-1]}
     lines = dict(line.split(":", 1) for line in open(meta).read().splitlines())
     got["keys"] = sorted(lines)
@@ -110,35 +115,38 @@ def run(program, box, options, command, group, work):
 
 
 def main():
-    names = [a for a in sys.argv[1:] if not a.startswith("-")]
-    if len(names) < 2 or not os.access(names[0], os.X_OK):
+    p = argparse.ArgumentParser()
+    p.add_argument("isolate")
+    p.add_argument("brig")
+    p.add_argument("payload", nargs="*")
+    p.add_argument("--cg", action="store_true")
+    p.add_argument("--sets", default=",".join(OPTIONS))
+    p.add_argument("--slow", type=float, default=1)
+    a = p.parse_args()
+    if not os.access(a.isolate, os.X_OK):
         print("skipped: no isolate to compare with; write scripts/isolate-compare.py ISOLATE BRIG")
         return 0
-    only = names[2:]
-    different = same = 0
+    group = ["--cg", "--cg-mem=131072"] if a.cg else []
+    different = same = meant = 0
     with tempfile.TemporaryDirectory() as work:
-        for kind, group in GROUP.items():
-            if group and "--cg" not in sys.argv:
-                continue
-            for set_name, options in OPTIONS.items():
-                for name, command in PAYLOADS.items():
-                    if only and name not in only:
-                        continue
-                    if set_name == "plain" and name in ("spin", "sleep", "spin and ignore"):
-                        continue
-                    a, b = (run(p, 3, options, command, group, work) for p in names[:2])
-                    near = abs(a["time"] - b["time"]) < 0.25 and abs(a["wall"] - b["wall"]) < 1.5
-                    diff = {k: (a[k], b[k]) for k in a if a[k] != b[k] and k not in ("time", "wall")}
-                    if not near:
-                        diff["times"] = ((a["time"], a["wall"]), (b["time"], b["wall"]))
-                    if diff and name in MEANT:
-                        print(f"{kind}, {set_name}, {name}: differs as meant: {MEANT[name]}")
-                    elif diff:
-                        different += 1
-                        print(f"{kind}, {set_name}, {name}: {diff}")
-                    else:
-                        same += 1
-    print(f"{same} alike, {different} different")
+        for set_name in a.sets.split(","):
+            options = [slower(o, a.slow) for o in OPTIONS[set_name]]
+            for name in a.payload or PAYLOADS:
+                if set_name == "plain" and name in ("spin", "sleep", "spin and ignore"):
+                    continue
+                x, y = (run(p, 3, options, PAYLOADS[name], group, work, a.slow) for p in (a.isolate, a.brig))
+                diff = {k: (x[k], y[k]) for k in x if x[k] != y[k] and k not in ("time", "wall")}
+                if abs(x["time"] - y["time"]) > 0.25 * a.slow or abs(x["wall"] - y["wall"]) > 1.5 * a.slow:
+                    diff["times"] = ((x["time"], x["wall"]), (y["time"], y["wall"]))
+                if diff and name in MEANT:
+                    meant += 1
+                    print(f"{set_name}, {name}: differs as meant: {MEANT[name]}", flush=True)
+                elif diff:
+                    different += 1
+                    print(f"{set_name}, {name}: {diff}", flush=True)
+                else:
+                    same += 1
+    print(f"{'cg' if a.cg else 'no cg'}, {a.sets}: {same} alike, {meant} different as meant, {different} different")
     return 1 if different else 0
 
 

@@ -25,6 +25,7 @@ type start struct {
 	command []string // the first word is found on PATH; brig is the binary under test
 	limits  bool     // it needs a control group, which the user has not
 	peer    bool     // it is only for comparison
+	box     bool     // it needs isolate's box 5
 }
 
 var starts = []start{
@@ -33,6 +34,7 @@ var starts = []start{
 		"brig run --input IN --work WORK --output OUT --timeout 30s -- /bin/true")},
 	{name: "that with `--memory --pids-limit --cpus`", limits: true, command: strings.Fields("brig run --input IN " +
 		"--work WORK --output OUT --timeout 30s --memory 512m --pids-limit 64 --cpus 1 -- /bin/true")},
+	{name: "`brig isolate --run`", box: true, command: strings.Fields("brig isolate -s -b 5 --run -- /bin/true")},
 	{name: runnerStart, command: strings.Fields("SUITE -test.run=^TestStartsOfARunner$")},
 	{name: "nothing around it", peer: true, command: []string{"/bin/true"}},
 	{name: "unshare(1) of the same namespaces", peer: true, command: strings.Fields(
@@ -137,6 +139,22 @@ func newCounter(t *testing.T) *counter {
 	return c
 }
 
+// makeBox makes isolate's box 5 for the user of a command.
+func (c *counter) makeBox(t *testing.T, cmd *count.Command, user bool) {
+	t.Helper()
+	config := filepath.Join(c.words["WORK"], fmt.Sprint("isolate-", user))
+	text := fmt.Sprintf("box_root = %s.boxes\nlock_root = %[1]s.locks\n", config)
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Env = append(cmd.Env, "BRIG_ISOLATE_CONFIG="+config)
+	init := exec.Command(cmd.Args[0], "isolate", "-b5", "--init")
+	init.Env, init.SysProcAttr = cmd.Env, &syscall.SysProcAttr{Credential: cmd.As}
+	if out, err := init.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
 // inPages copies a program page by page. The kernel caches a file in pieces as large as the writes that have made it,
 // and maps large ones with fewer faults: a sixth less for what a linker has just written. In pages it is as costly as a
 // program that was read from a disk.
@@ -178,6 +196,9 @@ func (c *counter) of(t *testing.T, s start, user bool, most count.Counts) (n cou
 		return n, false
 	}
 	cmd.Args[0] = path
+	if s.box {
+		c.makeBox(t, &cmd, user)
+	}
 	first, times := count.Counts{}, 1
 	if s.name == runnerStart { // eight more than one
 		one := cmd

@@ -2,6 +2,8 @@ package main
 
 /*
 #include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Go's runtime answers SIGQUIT with a crash and exit code 2, which may also be a payload's, and unblocks the signal in
@@ -13,14 +15,24 @@ int sigaction(int sig, const struct sigaction *act, struct sigaction *was) {
 	return __sigaction(sig, sig == SIGQUIT && act && act->sa_flags & SA_SIGINFO ? 0 : act, was);
 }
 
+// box guesses the id of isolate's box: -b3, -b 3, --box-id=3, --box-id 3. A wrong guess costs time.
+static uint32_t box(int argc, char **argv) {
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		size_t n = !strncmp(argv[i], "-b", 2) ? 2 : !strncmp(argv[i], "--box-id", 8) ? 8 + (argv[i][8] == '=') : 0;
+		if (n) return strtoul(argv[i][n] || i + 1 == argc ? argv[i] + n : argv[i + 1], 0, 10) & INT32_MAX;
+	}
+	return 0;
+}
+
 // The launcher's constructor (nsjail/internal/launcher) forks a launcher before the Go runtime starts if a binary
-// defines this function, and it reports that the process will make a jail: brig run, brig isolate --run.
-int brig_launcher_wanted(int argc, char **argv) {
+// defines this function, and it does not return 0 because the process will make a jail: brig run, brig isolate --run.
+// The programs of a box have a host id of their own, as isolate's function program has it.
+uint32_t brig_launcher_wanted(int argc, char **argv) {
 	const char *slash = strrchr(argv[0], '/');
 	int at = 1 + !!strcmp(slash ? slash + 1 : argv[0], "isolate");
 	if (at == 2 && (argc < 2 || strcmp(argv[1], "isolate"))) return argc > 1 && !strcmp(argv[1], "run");
 	while (at < argc && strcmp(argv[at], "--run")) at++;
-	return at < argc;
+	return at < argc ? 2100000000u + box(argc, argv) : 0;
 }
 
 // Flags that begin so need a control group. No process is created in advance where the first process must be created in

@@ -19,6 +19,7 @@ build() {
 	for package in $(tests); do
 		scripts/static.sh test -c -o "$1/bin/${package//\//_}.test" "./$package"
 	done
+	[ -z "${ISOLATE:-}" ] || install -m 755 "$ISOLATE" "$1/bin/isolate" # for the lane isolate
 }
 
 exec 8>"$cache/.payload.lock"

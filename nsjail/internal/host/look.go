@@ -150,8 +150,7 @@ func (h *Host) lookIdentity(*spec.Spec) error {
 			"run brig as an ordinary user, or give the container these capabilities")
 	}
 	h.Drop, h.Kept = true, data[0].Permitted&(1<<unix.CAP_DAC_OVERRIDE)
-	// A live process has this pid, so no other keeper has these ids.
-	h.PayloadUID = launcher.PayloadIDs + os.Getpid()%launcher.PayloadIDCount
+	h.PayloadUID = launcher.PayloadID()
 	h.PayloadGID = h.PayloadUID
 	if data[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
 		h.Missing["idmap"] = "CAP_SYS_ADMIN is missing"

@@ -6,13 +6,14 @@
 #include "launcher.h"
 #include <sys/auxv.h>
 
-int brig_launcher_wanted(int argc, char **argv) __attribute__((weak));
+// Returns 0 for no launcher, the host id that the payloads of root are to have, or 1 for one by the keeper's pid.
+uint32_t brig_launcher_wanted(int argc, char **argv) __attribute__((weak));
 
 // Beginnings of flags, up to a null.
 typedef const char *const flags[];
 extern __attribute__((weak)) flags brig_launcher_grouped, brig_launcher_alone, brig_launcher_odd, brig_launcher_other;
 
-struct early brig_early = {-1, -1, -1};
+struct early brig_early = {-1, -1, -1, 0};
 
 // The signals that the keeper of one jail passes on. os/signal takes two thread switches for each at its start, and a
 // signalfd(2) would miss those that Go unblocks in every thread; so a handler of ours replaces Go's.
@@ -158,7 +159,7 @@ static void fork_launcher(int argc, char **argv, char **envp) {
 		close(av[0]);
 		return;
 	}
-	brig_early = (struct early){sv[0], av[0], (int)pid};
+	brig_early = (struct early){sv[0], av[0], (int)pid, brig_early.id};
 	pin((int)pid);
 }
 
@@ -183,7 +184,7 @@ __attribute__((constructor)) static void enter(int argc, char **argv, char **env
 		syscall(SYS_close_range, 4, ~0u, 0); // what the keeper's caller has left open
 		brig_become(argc, argv, envp, 3, NOT_FORKED, 0);
 	}
-	if (!brig_launcher_wanted || !brig_launcher_wanted(argc, argv)) return;
+	if (!brig_launcher_wanted || !(brig_early.id = brig_launcher_wanted(argc, argv))) return;
 	need(RLIMIT_AS, 3ul << 29, "brig: the limit on address space is too low; raise it to 1572864 (ulimit -v), "
 		"or limit the payload alone: --ulimit as=BYTES\n");
 	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");

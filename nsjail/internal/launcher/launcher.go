@@ -11,6 +11,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"syscall"
@@ -190,6 +191,31 @@ const (
 	PayloadIDs     = C.PAYLOAD_IDS
 	PayloadIDCount = C.PAYLOAD_ID_COUNT
 )
+
+// PayloadID returns the host id of root's payloads: what SetPayloadID has set, or one that no other live keeper has,
+// since it follows from this process's pid.
+func PayloadID() int {
+	if id := int(C.brig_early.id); id > 1 {
+		return id
+	}
+	return PayloadIDs + os.Getpid()%PayloadIDCount
+}
+
+// SetPayloadID sets the host id of root's payloads. It ends a launcher that the constructor has forked with another
+// one.
+func SetPayloadID(id int) error {
+	if id < PayloadIDs+PayloadIDCount || id >= math.MaxUint32 { // the last is no id: setresuid(2)
+		return fmt.Errorf("payload id %d is not from %d to %d", id, PayloadIDs+PayloadIDCount, math.MaxUint32-1)
+	}
+	if PayloadID() == id {
+		return nil
+	}
+	C.brig_early.id = C.uint32_t(id)
+	if l := Forked(); l != nil {
+		return l.Close()
+	}
+	return nil
+}
 
 // Pid returns the pid of the launcher.
 func (s *Launcher) Pid() int { return s.pid }

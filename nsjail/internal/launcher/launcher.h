@@ -112,6 +112,7 @@ struct run {
 #define NOTHING_AHEAD (-2) // a launcher forked early, for a jail that cannot use a process made ahead
 struct early {
 	int launcher, ahead, pid;
+	uint32_t id; // of root's payloads on the host; up to 1 for one by the keeper's pid
 };
 
 // A system call, or -errno. It is raw: no libc state survives clone3(2), and init and its child share one errno, so both

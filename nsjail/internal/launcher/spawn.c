@@ -133,7 +133,7 @@ static long spawn_ahead(int sock, uint32_t begin) {
 // drop makes root's forked launcher an unprivileged user: an executed one gets a program for that. One capability stays
 // permitted, for clone_raised.
 static void drop(void) {
-	uint32_t id = PAYLOAD_IDS + (uint32_t)getppid() % PAYLOAD_ID_COUNT;
+	uint32_t id = brig_early.id > 1 ? brig_early.id : PAYLOAD_IDS + (uint32_t)getppid() % PAYLOAD_ID_COUNT;
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct d[2];
 	if (geteuid() || SYS2(SYS_capget, &h, d)) return;
@@ -147,12 +147,11 @@ static void drop(void) {
 // clear_strings overwrites what /proc/PID/cmdline and /proc/PID/environ show: it holds the caller's secrets, and a forked
 // init would inherit it.
 static void clear_strings(int argc, char **argv, char **envp) {
-	char *from = argv[0];
 	char *to = argv[argc - 1] + strlen(argv[argc - 1]);
 	for (char **e = envp; *e; e++)
 		if (*e + strlen(*e) > to) to = *e + strlen(*e);
-	memset(from, 0, (size_t)(to - from));
-	memcpy(from, "init", to - from > 5 ? 5 : 0);
+	memset(argv[0], 0, (size_t)(to - argv[0]));
+	memcpy(argv[0], "init", to - argv[0] > 5 ? 5 : 0);
 }
 
 // reset_scheduling drops a caller's real-time policy, negative nice value and real-time I/O class, which every jail would

@@ -46,9 +46,10 @@ func (s *Streams) note(f *os.File, fd int, st *unix.Stat_t) {
 }
 
 // lentOut reports whether a group belongs to the payloads of another keeper, which will restore the terminal's group.
+// An id above the range is from SetPayloadID, and its keeper is taken to be alive.
 func lentOut(gid int) bool {
 	pid := gid - launcher.PayloadIDs
-	return pid > 0 && pid < launcher.PayloadIDCount && unix.Kill(pid, 0) == nil
+	return pid >= launcher.PayloadIDCount || pid > 0 && unix.Kill(pid, 0) == nil
 }
 
 // endLoans restores all loans. An error means that the caller has closed the file, or that the terminal is gone.

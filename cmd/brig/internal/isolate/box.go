@@ -36,15 +36,15 @@ type record struct {
 
 const recordForm = "brig-isolate 1 uid=%d cg=%t ready=%t\n"
 
-// openBoxes opens the directory of all boxes, and makes it if it is missing. It must belong to the caller, and nobody
-// else may write to it: another user could replace a box with a different directory.
-func openBoxes(path string) (*os.File, error) {
+// openOwn opens the directory of a setting, box_root or lock_root, and makes it if it is missing. It must belong to the
+// caller, and no other user may write to it, who could replace a box or a lock.
+func openOwn(setting, path string) (*os.File, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return nil, errorf("Cannot create box_root: %w", err)
+		return nil, errorf("Cannot create %s: %w", setting, err)
 	}
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, errorf("Cannot open box_root %s: %w", words.Quote(path), err)
+		return nil, errorf("Cannot open %s %s: %w", setting, words.Quote(path), err)
 	}
 	f := os.NewFile(uintptr(fd), path)
 	var st unix.Stat_t
@@ -52,8 +52,8 @@ func openBoxes(path string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	if int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return nil, errors.Join(fmt.Errorf("box_root %s (owner %d, mode %04o) must belong to you and be writable to "+
-			"nobody else; chown and chmod 755 it, or set box_root in the configuration", words.Quote(path), st.Uid,
+		return nil, errors.Join(fmt.Errorf("%s %s (owner %d, mode %04o) must belong to you and be writable to no other "+
+			"user; chown and chmod 755 it, or set %[1]s in the configuration", setting, words.Quote(path), st.Uid,
 			st.Mode&0o7777), f.Close())
 	}
 	return f, nil
@@ -61,15 +61,17 @@ func openBoxes(path string) (*os.File, error) {
 
 // take locks the box. It returns false if the box does not exist, which cannot be with create.
 func (b *box) take(locks string, create, cleanup, wait bool) (bool, error) {
-	if err := os.MkdirAll(locks, 0o755); err != nil {
-		return false, errorf("Cannot create lock_root: %w", err)
+	dir, err := openOwn("lock_root", locks)
+	if err != nil {
+		return false, err
 	}
+	defer dir.Close()
 	path := filepath.Join(locks, b.name)
 	flags := unix.O_RDWR | unix.O_CLOEXEC | unix.O_NOFOLLOW
 	if create {
 		flags |= unix.O_CREAT
 	}
-	fd, err := unix.Open(path, flags, 0o644)
+	fd, err := unix.Openat(int(dir.Fd()), b.name, flags, 0o644)
 	if err == unix.ENOENT && !create {
 		return false, nil
 	}
@@ -160,50 +162,24 @@ func (b *box) remove() error {
 // forget ends a cleanup. A lock file is never removed: another process may have opened it already.
 func (b *box) forget() error { return b.lock.Truncate(0) }
 
-// open opens a directory of the box.
-func (b *box) open(name string) (*os.File, error) {
-	fd, err := sys.Openat2(int(b.root.Fd()), b.name+"/"+name, &unix.OpenHow{
+// hand makes a uid the owner of the files of the box and of its temporary directories, unless it is negative. It also
+// removes symbolic links, FIFOs and sockets, unless they are to stay.
+func (b *box) hand(temps []string, w *walk) error {
+	tmp, err := sys.Openat2(int(b.root.Fd()), b.name+"/tmp", &unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
-		return nil, errorf("Cannot open directory %s: %w", words.Quote(b.dir+"/"+name), err)
+		return errorf("Cannot open directory %s: %w", words.Quote(b.dir+"/tmp"), err)
 	}
-	return os.NewFile(uintptr(fd), name), nil
-}
-
-// temporary makes the temporary directories of a run, which stay until the box is removed.
-func (b *box) temporary(names []string) error {
-	tmp, err := b.open("tmp")
-	if err != nil {
+	defer unix.Close(tmp)
+	if err := w.settle(int(b.root.Fd()), b.name+"/box"); err != nil {
 		return err
 	}
-	defer tmp.Close()
-	for _, name := range names {
-		if err := unix.Mkdirat(int(tmp.Fd()), name, 0o700); err != nil && err != unix.EEXIST {
+	for _, name := range temps { // they stay until the box is removed
+		if err := unix.Mkdirat(tmp, name, 0o700); err != nil && err != unix.EEXIST {
 			return errorf("Cannot create temporary directory %s: %w", words.Quote(name), err)
 		}
-	}
-	return nil
-}
-
-// hand makes a uid the owner of the files of the box and of its temporary directories, unless it is negative. It also
-// removes symbolic links, FIFOs and sockets, unless they are to stay.
-func (b *box) hand(temps []string, uid, gid int, special bool) error {
-	top, err := b.open(".")
-	if err != nil {
-		return err
-	}
-	defer top.Close()
-	if err := settle(int(top.Fd()), "box", uid, gid, special); err != nil {
-		return err
-	}
-	tmp, err := b.open("tmp")
-	if err != nil {
-		return err
-	}
-	defer tmp.Close()
-	for _, name := range temps {
-		if err := settle(int(tmp.Fd()), name, uid, gid, special); err != nil {
+		if err := w.settle(tmp, name); err != nil {
 			return err
 		}
 	}

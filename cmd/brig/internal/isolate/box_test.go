@@ -28,13 +28,17 @@ func TestSettle(t *testing.T) {
 	must(t, os.Mkdir(dir+"/box", 0o700))
 	at, err := unix.Open(dir+"/box", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	must(t, err)
-	const depth = 3000
+	const depth, below = 300, "a-name-so-long-that-the-path-to-the-bottom-cannot-be-written"
+	var files unix.Rlimit
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &files))
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: depth / 2, Max: files.Max}))
+	t.Cleanup(func() { must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &files)) })
 	var dirs []int
-	for i := range depth { // a path of this length cannot be written
+	for i := range depth {
 		must(t, unix.Symlinkat(outside, at, "link"))
 		must(t, unix.Mkfifoat(at, "fifo", 0o600))
-		must(t, unix.Mkdirat(at, "d", 0o700))
-		next, err := unix.Openat(at, "d", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		must(t, unix.Mkdirat(at, below, 0o700))
+		next, err := unix.Openat(at, below, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 		must(t, err)
 		if i%100 == 50 {
 			dirs = append(dirs, at)
@@ -54,7 +58,7 @@ func TestSettle(t *testing.T) {
 	if os.Geteuid() == 0 {
 		uid = 4711
 	}
-	must(t, settle(top, "box", uid, uid, false))
+	must(t, (&walk{uid: uid, gid: uid}).settle(top, "box"))
 	for _, fd := range dirs {
 		var st unix.Stat_t
 		must(t, unix.Fstat(fd, &st))
@@ -78,7 +82,7 @@ func TestSettle(t *testing.T) {
 // A box has one owner and one holder; a directory of boxes that others can write to is refused.
 func TestBox(t *testing.T) {
 	dir := t.TempDir()
-	root, err := openBoxes(dir + "/boxes")
+	root, err := openOwn("box_root", dir+"/boxes")
 	must(t, err)
 	defer root.Close()
 	take := func(edit func(*box), create, cleanup bool) (bool, error) {
@@ -124,7 +128,34 @@ func TestBox(t *testing.T) {
 		t.Error("a lock file that is a link is opened")
 	}
 	must(t, os.Chmod(dir+"/boxes", 0o777))
-	if _, err := openBoxes(filepath.Join(dir, "boxes")); err == nil || !strings.Contains(err.Error(), "writable to nobody else") {
+	if _, err := openOwn("box_root", filepath.Join(dir, "boxes")); err == nil || !strings.Contains(err.Error(), "writable to no other user") {
 		t.Error(err)
+	}
+}
+
+// A file of another user's, which the owner of a box has linked into it, does not become the program's or the owner's.
+func TestLinkedFile(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives files away")
+	}
+	dir := t.TempDir()
+	must(t, os.Mkdir(dir+"/box", 0o700))
+	must(t, os.WriteFile(dir+"/secret", nil, 0o600))
+	must(t, os.WriteFile(dir+"/box/own", nil, 0o600))
+	must(t, os.Chown(dir+"/box/own", 4711, 4711))
+	must(t, os.Link(dir+"/box/own", dir+"/box/too"))
+	top, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	must(t, err)
+	defer unix.Close(top)
+	w := &walk{uid: 4712, gid: 4712, owners: []int{4711, 4712}}
+	must(t, w.settle(top, "box"))
+	must(t, os.Link(dir+"/secret", dir+"/box/link"))
+	if err := w.settle(top, "box"); err == nil || !strings.Contains(err.Error(), "several names") {
+		t.Error(err)
+	}
+	var st unix.Stat_t
+	must(t, unix.Stat(dir+"/secret", &st))
+	if st.Uid != 0 {
+		t.Errorf("the other user's file belongs to uid %d", st.Uid)
 	}
 }

@@ -75,7 +75,7 @@ func (c *call) act() (int, error) {
 	if c.Command == "init" && c.config.Restricted && os.Geteuid() != 0 {
 		return 0, errorf("New sandboxes can be created only by root")
 	}
-	root, err := openBoxes(c.config.Boxes)
+	root, err := openOwn("box_root", c.config.Boxes)
 	if err != nil {
 		return 0, err
 	}
@@ -114,7 +114,7 @@ func (c *call) act() (int, error) {
 func errorf(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
 // openMeta opens the meta file. A symbolic link is followed in /dev and /proc only: elsewhere a program may have left
-// it.
+// it. A FIFO must have a reader already: one that a program has left has none.
 func (c *call) openMeta() error {
 	switch c.Meta {
 	case "":
@@ -123,10 +123,13 @@ func (c *call) openMeta() error {
 		c.meta = c.std.Out
 		return nil
 	}
-	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_CLOEXEC | unix.O_NOFOLLOW
+	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	fd, err := unix.Open(c.Meta, flags, 0o666)
 	if err == unix.ELOOP && deviceLink(c.Meta) {
 		fd, err = unix.Open(c.Meta, flags&^unix.O_NOFOLLOW, 0o666)
+	}
+	if err == unix.ENXIO {
+		return errorf("Failed to open metafile %s: no process reads this FIFO; start its reader first", words.Quote(c.Meta))
 	}
 	if err != nil {
 		return errorf("Failed to open metafile %s: %w", words.Quote(c.Meta), err)

@@ -51,7 +51,7 @@ func (e *ended) verdict(o *Options) (meta []string, line string, code int) {
 	add("max-rss:%d", e.rss)
 	add("csw-voluntary:%d", e.voluntary)
 	add("csw-forced:%d", e.forced)
-	if e.group && e.groupMem > 0 {
+	if e.group && e.groupMem >= 0 {
 		add("cg-mem:%d", e.groupMem)
 	}
 	if e.group && e.oom {

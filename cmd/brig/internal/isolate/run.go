@@ -38,22 +38,22 @@ func (c *call) run(b *box) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	id, err := program()
+	id, err := program(c.Box)
 	if err != nil {
 		return 0, err
 	}
-	if err := b.temporary(j.temps); err != nil {
-		return 0, err
+	there, back := &walk{uid: -1, special: c.Special}, &walk{uid: -1, special: c.Special}
+	if id > 0 {
+		there.uid, there.gid, back.uid, back.gid = int(id), int(id), b.uid, b.gid
 	}
-	uid, gid, back := -1, -1, -1
-	if id.change {
-		uid, gid, back = id.uid, id.gid, b.uid
+	if b.uid != os.Getuid() { // that user may have linked another user's file into the box
+		there.owners = []int{b.uid, int(id)}
+		back.owners = there.owners
 	}
-	if err := b.hand(j.temps, uid, gid, c.Special); err != nil {
-		return 0, err
+	if err = b.hand(j.temps, there); err == nil {
+		code, err = c.execute(j, id)
 	}
-	code, err = c.execute(j, id)
-	return code, errors.Join(err, b.hand(j.temps, back, b.gid, c.Special))
+	return code, errors.Join(err, b.hand(j.temps, back))
 }
 
 // execute runs the program and reports how it ended.
@@ -135,7 +135,7 @@ func (r *running) notStarted(err error) (int, error) {
 		out = w
 	}
 	_, _ = fmt.Fprintf(out, "execve(\"%s\"): %s\n", r.Args[0], strerror(why))
-	return r.finish(&ended{exit: 127}), nil
+	return r.finish(&ended{exit: 127, group: r.CG}), nil
 }
 
 // named returns the text of a failed start, with isolate's option in place of the field. It leaves out the advice to
@@ -158,7 +158,7 @@ func (r *running) named(e *nsjail.Error) string {
 func (r *running) report(result *nsjail.Result) int {
 	u := &result.Usage
 	e := &ended{time: time.Duration(u.User + u.System), wall: time.Duration(u.Wall), rss: u.MaxRSS / 1024,
-		voluntary: u.VoluntarySwitches, forced: u.ForcedSwitches, group: r.CG, groupMem: int64(u.MemoryPeak) / 1024,
+		voluntary: u.VoluntarySwitches, forced: u.ForcedSwitches, group: r.CG, groupMem: int64(u.MemoryPeak) >> 10,
 		oom: u.OOMKills > 0, exit: result.ExitCode, interrupted: int(r.interrupted.Load())}
 	e.overWall = result.TimedOut
 	e.overTime = r.overTime.Load() || r.CG && result.Status == nsjail.StatusCPU
@@ -232,16 +232,20 @@ func used(init int) time.Duration {
 	return time.Duration(user+system) * perTick
 }
 
-// program returns who the program is on the host.
-func program() (identity, error) {
+// program returns who the program is on the host, or 0 for the caller. Called by root, each box has an id of its own, so
+// that what a run has written to a directory of --dir belongs to the next run in the box as well, and to no other box.
+func program(box int64) (identity, error) {
 	if os.Geteuid() != 0 {
-		return identity{}, nil
+		return 0, nil
+	}
+	if err := nsjail.SetPayloadID(nsjail.FirstPayloadID + int(box)); err != nil { // cmd/brig/early.go guesses it
+		return 0, err
 	}
 	h, err := nsjail.LookIdentity()
-	if err != nil {
-		return identity{}, err
+	if err != nil || !h.Drop {
+		return 0, err
 	}
-	return identity{h.PayloadUID, h.PayloadGID, h.Drop}, nil
+	return identity(h.PayloadUID), nil
 }
 
 func (c *call) facts(b *box) *facts {

@@ -14,10 +14,7 @@ import (
 
 // identity is who opens the files of --stdin, --stdout and --stderr: the program's own uid, so that it gets no file
 // that it could not open itself.
-type identity struct {
-	uid, gid int
-	change   bool // it is not the caller's
-}
+type identity int // uid and gid, or 0 for the caller's
 
 // openAs opens a file that is named by its path in the jail.
 func (id identity) openAs(places []place, name string, flags int) (*os.File, error) {
@@ -41,9 +38,10 @@ func (id identity) openAs(places []place, name string, flags int) (*os.File, err
 	}
 	defer unix.Close(top)
 	var fd int
-	id.as(func() {
+	err = id.as(func() (err error) {
 		fd, err = sys.Openat2(top, rest, &unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOCTTY),
 			Mode: createMode(flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS})
+		return err
 	})
 	if err != nil {
 		return nil, openError(name, err)
@@ -87,21 +85,27 @@ func innermost(places []place, inside string) (in *place, rest string) {
 }
 
 // as calls f with the identity's rights on files (setfsuid(2)), in a thread that ends with it.
-func (id identity) as(f func()) {
-	if !id.change {
-		f()
-		return
+func (id identity) as(f func() error) error {
+	if id == 0 {
+		return f()
 	}
-	done := make(chan struct{})
+	done := make(chan error)
 	go func() {
-		defer close(done)
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		_, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0)
-		if e == 0 {
-			_ = unix.Setfsgid(id.gid)
-			_ = unix.Setfsuid(id.uid)
-			f()
-		}
+		done <- id.become(f)
 	}()
-	<-done
+	return <-done
+}
+
+func (id identity) become(f func() error) error {
+	if _, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); e != 0 {
+		return e
+	}
+	for _, set := range []func(int) (int, error){unix.SetfsgidRetGid, unix.SetfsuidRetUid} {
+		_, _ = set(int(id))
+		if now, _ := set(-1); uint32(now) != uint32(id) { // the calls report no error
+			return unix.EPERM
+		}
+	}
+	return f()
 }

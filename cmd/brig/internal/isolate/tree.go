@@ -3,8 +3,7 @@ package isolate
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"slices"
 
 	"brig/internal/owned"
 	"brig/internal/words"
@@ -15,7 +14,8 @@ import (
 // walk visits a tree that a program has left: of any depth, with any names and modes. It holds one directory at a time,
 // follows no link and enters no mount.
 type walk struct {
-	uid, gid int // the new owner, unless uid is negative
+	uid, gid int   // the new owner, unless uid is negative
+	owners   []int // unless empty: a file with several names is one of theirs
 	special  bool
 	dev      uint64
 	levels   []level
@@ -30,10 +30,10 @@ type level struct {
 	mode     uint32
 }
 
-// settle makes a uid the owner of a tree, unless it is negative, and removes what is neither a file nor a directory,
+// settle makes uid the owner of a tree, unless it is negative, and removes what is neither a file nor a directory,
 // unless special is set.
-func settle(parent int, name string, uid, gid int, special bool) error {
-	w := walk{uid: uid, gid: gid, special: special}
+func (w *walk) settle(parent int, name string) error {
+	w.levels = w.levels[:0]
 	fd, err := w.enter(parent, name)
 	for err == nil && len(w.levels) > 0 {
 		l := &w.levels[len(w.levels)-1]
@@ -114,14 +114,13 @@ func (w *walk) leave(fd int) (up int, err error) {
 
 // files handles the entries of a directory that are none themselves, and returns the names of those that are.
 func (w *walk) files(fd int) (dirs []string, err error) {
-	again, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	d := os.NewFile(uintptr(again), "")
-	defer d.Close()
+	var buf [8 << 10]byte
 	for {
-		names, end := d.Readdirnames(1024)
+		n, err := unix.ReadDirent(fd, buf[:])
+		if n <= 0 || err != nil {
+			return dirs, err
+		}
+		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
 		for _, name := range names {
 			dir, err := w.file(fd, name)
 			if err != nil {
@@ -131,17 +130,19 @@ func (w *walk) files(fd int) (dirs []string, err error) {
 				dirs = append(dirs, name)
 			}
 		}
-		if end == io.EOF {
-			return dirs, nil
-		} else if end != nil {
-			return nil, end
-		}
 	}
 }
 
-func (w *walk) file(fd int, name string) (dir bool, err error) {
+// file handles one entry, and reports whether it is a directory. The file is held meanwhile: who may write to the
+// directory can replace it.
+func (w *walk) file(dir int, name string) (bool, error) {
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if err := unix.Fstat(fd, &st); err != nil {
 		return false, err
 	}
 	switch kind := st.Mode & unix.S_IFMT; {
@@ -150,9 +151,12 @@ func (w *walk) file(fd int, name string) (dir bool, err error) {
 	case kind == unix.S_IFDIR:
 		return true, nil
 	case kind != unix.S_IFREG && !w.special:
-		return false, unix.Unlinkat(fd, name, 0)
-	case w.uid >= 0:
-		return false, unix.Fchownat(fd, name, w.uid, w.gid, unix.AT_SYMLINK_NOFOLLOW)
+		return false, unix.Unlinkat(dir, name, 0)
+	case w.uid < 0:
+		return false, nil
+	case st.Nlink > 1 && len(w.owners) > 0 && !slices.Contains(w.owners, int(st.Uid)):
+		return false, fmt.Errorf("%s has several names and belongs to uid %d; remove it from the box",
+			words.Quote(name), st.Uid)
 	}
-	return false, nil
+	return false, unix.Fchownat(fd, "", w.uid, w.gid, unix.AT_EMPTY_PATH)
 }

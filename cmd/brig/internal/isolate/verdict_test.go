@@ -32,6 +32,8 @@ func TestVerdict(t *testing.T) {
 			"exitsig:15 status:SG message:Interrupted killed:1 " + usage, "Interrupted", 1},
 		{"group", func(e *ended, o *Options) { e.group, e.groupMem, e.oom, e.signal = true, 65536, true, 9 },
 			usage + " cg-mem:65536 cg-oom-killed:1 exitsig:9 status:SG message:Caught fatal signal 9", "Caught fatal signal 9", 1},
+		{"not executable", func(e *ended, o *Options) { e.group, e.exit = true, 127 },
+			usage + " cg-mem:0 exitcode:127 status:RE message:Exited with error status 127", "Exited with error status 127", 1},
 		{"unknown", func(e *ended, o *Options) { e.group, e.groupMem = true, -1 }, usage + " exitcode:0",
 			"OK (1.234 sec real, 2.000 sec wall)", 0},
 	} {
