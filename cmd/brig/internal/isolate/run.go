@@ -232,8 +232,8 @@ func used(init int) time.Duration {
 	return time.Duration(user+system) * perTick
 }
 
-// program returns who the program is on the host, or 0 for the caller. Called by root, each box has an id of its own, so
-// that what a run has written to a directory of --dir belongs to the next run in the box as well, and to no other box.
+// program returns who the program is on the host, or 0 for the caller. Called by root, each box has an id of its own:
+// what a run has written to a directory of --dir belongs to the next run in the box as well, and to no other box.
 func program(box int64) (identity, error) {
 	if os.Geteuid() != 0 {
 		return 0, nil
