@@ -26,9 +26,7 @@ func TestEscapeCLI(t *testing.T) {
 	for _, a := range loadAttacks(t) {
 		t.Run(a.Title(), func(t *testing.T) {
 			t.Parallel()
-			if a.Lane != "" && a.Lane != lane() {
-				t.Skipf("only as %s: %s", a.Lane, a.LaneReason)
-			}
+			a.skip(t)
 			if v, detail := a.runCLI(t); v != attack.Contained {
 				t.Errorf("%s\nby brig run: %s, %s", a.Claim, v, detail)
 			}

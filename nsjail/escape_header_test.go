@@ -9,6 +9,7 @@ import (
 
 	"brig/internal/attack"
 	"brig/internal/test/asuser"
+	"brig/landlock"
 	"brig/nsjail/internal/spec"
 )
 
@@ -25,6 +26,17 @@ func loadAttacks(t *testing.T) (list []*trial) {
 		list = append(list, &trial{a})
 	}
 	return list
+}
+
+// skip skips an attack on what is not claimed for this caller or on this kernel.
+func (a *trial) skip(t *testing.T) {
+	t.Helper()
+	if a.Lane != "" && a.Lane != lane() {
+		t.Skipf("only as %s: %s", a.Lane, a.LaneReason)
+	}
+	if abi := landlock.ABI(); abi < a.Landlock {
+		t.Skipf("it takes Landlock's ABI %d, and this kernel has %d", a.Landlock, abi)
+	}
 }
 
 // spec is the jail that the attack runs in: the default one, changed by the header.

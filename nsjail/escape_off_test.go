@@ -63,7 +63,7 @@ func confinesInit(p *plan.Plan) bool {
 
 var cloneFlags = map[string]uint64{
 	"CLONE_NEWPID": unix.CLONE_NEWPID, "CLONE_NEWIPC": unix.CLONE_NEWIPC,
-	"CLONE_NEWUTS": unix.CLONE_NEWUTS, "CLONE_NEWCGROUP": unix.CLONE_NEWCGROUP,
+	"CLONE_NEWUTS": unix.CLONE_NEWUTS, "CLONE_NEWCGROUP": unix.CLONE_NEWCGROUP, "CLONE_NEWNET": unix.CLONE_NEWNET,
 }
 
 func deleteOps(p *plan.Plan, which func(*program.Op) bool) bool {

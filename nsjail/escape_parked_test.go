@@ -34,11 +34,12 @@ func TestEscapeParked(t *testing.T) {
 	var ran atomic.Int32
 	t.Run("attacks", func(t *testing.T) {
 		for _, a := range attacks {
-			if filepath.Ext(a.Name) != ".py" || len(a.Plans) > 0 || a.Lane != "" && a.Lane != lane() {
+			if filepath.Ext(a.Name) != ".py" || len(a.Plans) > 0 {
 				continue
 			}
 			t.Run(a.Title(), func(t *testing.T) {
 				t.Parallel()
+				a.skip(t)
 				v, detail, why := a.runParked(t, r)
 				if why != "" {
 					t.Skip("no interpreter can be started before: " + why)

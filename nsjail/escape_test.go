@@ -31,12 +31,7 @@ func TestEscape(t *testing.T) {
 	for _, a := range attacks {
 		t.Run(a.Title(), func(t *testing.T) {
 			t.Parallel()
-			if a.Lane != "" && a.Lane != lane() {
-				t.Skipf("only as %s: %s", a.Lane, a.LaneReason)
-			}
-			if abi := landlock.ABI(); abi < a.Landlock {
-				t.Skipf("it takes Landlock's ABI %d, and this kernel has %d", a.Landlock, abi)
-			}
+			a.skip(t)
 			if v, detail := a.run(t, nil, false); v != attack.Contained {
 				t.Errorf("%s\nin a default jail: %s, %s", a.Claim, v, detail)
 			}

@@ -27,6 +27,34 @@ func setupUnixSocket(t T, s *Scene) {
 	}
 }
 
+// setupLateSocket makes a socket that anybody may connect to when the payload is there: when work/ready is.
+func setupLateSocket(t T, s *Scene) {
+	end := make(chan struct{})
+	done := make(chan net.Listener)
+	go func() {
+		var l net.Listener
+		for l == nil {
+			select {
+			case <-end:
+				close(done)
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			if _, err := os.Stat(s.Path("work/ready")); err == nil {
+				l, _ = net.Listen("unix", s.Path("work/sock")) // the attack waits in vain if it fails
+				_ = os.Chmod(s.Path("work/sock"), 0o777)
+			}
+		}
+		done <- l
+	}()
+	t.Cleanup(func() {
+		close(end)
+		if l := <-done; l != nil {
+			l.Close()
+		}
+	})
+}
+
 func setupAbstractSocket(t T, s *Scene) {
 	l, err := net.Listen("unix", "@"+s.Vars["MARK"])
 	if err != nil {

@@ -34,7 +34,7 @@ func (r *resolver) decideLandlock() {
 		r.Enforced["landlock"] = "not enforced: " + why
 		return
 	}
-	if !r.require("landlock", enforcedByLandlock(abi, r.net()), why, "") {
+	if !r.require("landlock", r.enforcedByLandlock(abi), why, "") {
 		return
 	}
 	r.rules = landlock.Rules{Handled: landlock.All, Scope: landlock.AbstractUnix | landlock.Signal}.For(abi)
@@ -44,7 +44,7 @@ func (r *resolver) decideLandlock() {
 }
 
 // enforcedByLandlock describes what a domain holds. It does not use fmt, whose first use costs a start 0.1 ms.
-func enforcedByLandlock(abi int, net spec.Net) string {
+func (r *resolver) enforcedByLandlock(abi int) string {
 	text, not := "ABI "+strconv.Itoa(abi)+": files as the mounts say", []string(nil)
 	if abi < 3 {
 		not = append(not, "truncate(2)")
@@ -55,17 +55,20 @@ func enforcedByLandlock(abi int, net spec.Net) string {
 	if not != nil {
 		text += ", but for " + strings.Join(not, " and ")
 	}
-	if abi >= landlock.NetABI && net == spec.NetNone {
+	if abi >= landlock.NetABI && r.net() == spec.NetNone {
 		text += "; no TCP port"
 	}
 	if abi >= 6 {
 		text += "; no signal or abstract socket out of the jail"
 	}
-	if abi >= 9 {
+	if abi >= 9 && !r.mayConnect() {
 		text += "; no socket of the host by path"
 	}
 	return text
 }
+
+// mayConnect reports whether the Spec permits the payload to connect to sockets below its binds.
+func (r *resolver) mayConnect() bool { return slices.Contains(r.Spec.Optional, "sockets") }
 
 // ruleset makes the payload's Landlock rules, once the root is complete.
 func (r *resolver) ruleset() {
@@ -116,24 +119,29 @@ func (r *resolver) landlockPaths() []landlock.Path {
 		}
 	}
 	for i := range r.own {
-		if path, ok := ownPath(&r.own[i]); ok {
+		if path := r.ownPath(&r.own[i]); path.Access != 0 {
 			list = append(list, path)
 		}
 	}
 	return slim(list)
 }
 
-// ownPath returns the rule for one of the caller's mounts, if the payload can write to it.
-func ownPath(e *rootfs.Entry) (landlock.Path, bool) {
-	path := landlock.Path{Name: "/" + e.Target, Access: landlock.Write, NoLinks: e.NoLinks}
+// ownPath returns the rule for one of the caller's mounts, without rights if it needs none.
+func (r *resolver) ownPath(e *rootfs.Entry) landlock.Path {
+	path := landlock.Path{Name: "/" + e.Target, NoLinks: e.NoLinks}
 	switch e.Kind {
 	case rootfs.Tmpfs, rootfs.COW:
-		return path, true
+		path.Access = landlock.Write
 	case rootfs.Bind:
 		path.File = !e.Source.Dir
-		return path, e.Attr&unix.MOUNT_ATTR_RDONLY == 0
+		if e.Attr&unix.MOUNT_ATTR_RDONLY == 0 {
+			path.Access = landlock.Write
+		}
+		if r.mayConnect() {
+			path.Access |= landlock.ResolveUnix
+		}
 	}
-	return path, false
+	return path
 }
 
 // slim leaves out the rules that add nothing to those above them, and those for what a mount of the caller's covers:
