@@ -116,6 +116,10 @@ func (c *Cmd) execError(e *spec.Error) error {
 	case unix.EACCES:
 		e.Remedy = c.forbidden()
 	}
+	if c.Spec.AppArmor+c.Spec.SELinuxLabel != "" && (e.Errno == unix.EACCES || e.Errno == unix.EPERM) {
+		e.Remedy = strings.TrimPrefix(e.Remedy+"; or its label may not be entered with no_new_privs, or may not execute it: "+
+			"the kernel's log has the denial", "; or ")
+	}
 	return &ExecError{Cause: e, Kind: ErrNotExecutable}
 }
 

@@ -31,7 +31,7 @@ var classes = map[string]string{
 	"mounts.mode":    "neutral: of the jail's own files",
 	"mounts.content": "neutral: of the jail's own files; inputs bounds a request's",
 	"net":            "network.modes", "egress": "network.egress", "publish": "network.publish", "tty": "feature",
-	"no_init": "feature", "tier": "feature", "seccomp": "seccomp", "cgroup_parent": "feature",
+	"no_init": "feature", "tier": "feature", "apparmor": "feature", "selinux_label": "feature", "seccomp": "seccomp", "cgroup_parent": "feature",
 	"require": "neutral: only more is enforced", "optional": "optional",
 	"limits.wall": "limits", "limits.idle": "limits", "limits.grace": "limits", "limits.cpu_time": "limits",
 	"limits.processes": "limits", "limits.output": "limits", "limits.output_limit": "limits",

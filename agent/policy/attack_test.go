@@ -192,7 +192,7 @@ func TestTheRestOfASpecIsForFeatures(t *testing.T) {
 		all.Features = append(all.Features, name)
 	}
 	for i, s := range []nsjail.Spec{{TTY: true}, {NoInit: true}, {User: "0"}, {User: "0:0"}, {User: "1000:0"},
-		{CgroupParent: "/x.slice"}, {Seccomp: "strict"}, {Limits: nsjail.Limits{CPUSetMems: "0"}},
+		{CgroupParent: "/x.slice"}, {Seccomp: "strict"}, {AppArmor: "x"}, {SELinuxLabel: "a:b:c"}, {Limits: nsjail.Limits{CPUSetMems: "0"}},
 		{Limits: nsjail.Limits{Cgroup: []string{"pids.max=max"}}}, {Limits: nsjail.Limits{CPUs: 1, CPUBurst: 1000}}} {
 		s.Args = []string{"id"}
 		if j := decided(t, p, s); j.Verdict.Refusal == nil {

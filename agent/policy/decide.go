@@ -156,6 +156,8 @@ func (p *Policy) extras(j *nsjail.Job) *nsjail.Refusal {
 		{s.TTY, "tty", "tty"},
 		{s.NoInit, "no_init", "no_init"},
 		{s.Tier != "", "tier", "tier"},
+		{s.AppArmor != "", "label", "apparmor"},
+		{s.SELinuxLabel != "", "label", "selinux_label"},
 		{!slices.Contains(plain, s.User), "user", "user"},
 		{s.Rootfs.Writable, "writable_root", "rootfs.writable"},
 	}, limitExtras(&s.Limits), []extra{

@@ -130,6 +130,7 @@ var features = map[string]string{
 	"tty":           "a terminal of its own",
 	"no_init":       "to be process 1 of its pid namespace",
 	"tier":          "to run without namespaces",
+	"label":         "an AppArmor profile or an SELinux context of its choice",
 	"user":          "an identity other than 1000:1000",
 	"live":          "to see changes of the host's files at once",
 	"cow_disk":      "to keep the changes of a cow mount, or of its root, on disk",

@@ -21,6 +21,10 @@ func (b *builder) isolationFlags() []cli.Flag {
 	names := mechanisms(func(nsjail.Mechanism) bool { return true })
 	return cli.InGroup("Isolation", []cli.Flag{
 		seccomp,
+		{Name: "apparmor", Args: "PROFILE", Path: "apparmor", Set: textFlag(&b.inv.spec.AppArmor, "PROFILE"),
+			Help: "start the payload in this AppArmor profile, which the kernel must have loaded in enforce mode"},
+		{Name: "selinux-label", Args: "LABEL", Path: "selinux_label", Set: textFlag(&b.inv.spec.SELinuxLabel, "LABEL"),
+			Help: "start the payload with this SELinux context: USER:ROLE:TYPE[:LEVEL]"},
 		{Name: "tier", Args: "process", Path: "tier", Words: []string{string(nsjail.TierProcess)},
 			Set:  textFlag(&b.inv.spec.Tier, "process"),
 			Help: "use no namespaces, for machines that forbid them; this is weaker, and needs Linux 6.12: brig help tier"},

@@ -10,6 +10,7 @@ import (
 
 // toolHints are hints for flags of bubblewrap that brig has under another name, or not at all.
 var toolHints = []cli.Hint{
+	{"--exec-label", "write --selinux-label LABEL"},
 	{"--chdir", "write --workdir DIR"},
 	{"--setenv", "write --env NAME=VALUE"},
 	{"--unsetenv --clearenv", "no variable passes unless --env, --env-file or --pass-env names it; leave it out"},

@@ -155,7 +155,7 @@ func TestProblemsSpeakOfFlags(t *testing.T) {
 		"--hugetlb 2M=1g id":                                `--hugetlb: "2M" is not a size of huge pages; write it as the kernel does, as in 64KB, 2MB or 1GB`,
 		"--cgroup a.b=c --cgroup tasks=1 id":                `--cgroup: "tasks" decides who is in the group and whether they run, which is brig's part; remove it`,
 		"--cgroup-parent a id":                              `--cgroup-parent: "a" is not absolute; write "/a"`,
-		"--require memory id":                               `--require: "memory" is required, and no such limit is set; set the limit, or remove it here`,
+		"--require memory id":                               `--require: "memory" is required, and the spec does not set it; set it, or remove it here`,
 		"--tty --grace 5s id":                               ``,
 		"--grace 5s id":                                     ``,
 		"--optional a,memroy id":                            `--optional: "a" is not a mechanism; write one of...` + "\n" + `--optional: "memroy" is not a mechanism; did you mean memory?`,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"brig/cmd/brig/internal/isolate"
@@ -199,5 +200,6 @@ func manualRest(m *cli.Page) {
 
 // heldByGroup returns the limits that only a control group can hold.
 func heldByGroup() []string {
-	return mechanisms(func(m nsjail.Mechanism) bool { return m.OnDemand && m.Name != "cpu_time" })
+	others := []string{"cpu_time", "protect", "apparmor", "selinux"}
+	return mechanisms(func(m nsjail.Mechanism) bool { return m.OnDemand && !slices.Contains(others, m.Name) })
 }

@@ -213,6 +213,12 @@ func (p *Program) Open(label string, nr uintptr, args ...Arg) Slot {
 	return s
 }
 
+// Expect appends read(2) of a file that must hold this text, which the launcher compares (EBADMSG). The text is the
+// fourth argument, at which the kernel does not look.
+func (p *Program) Expect(label string, fd Slot, text string) {
+	p.Add(label, unix.SYS_READ, fd.Arg(), Bytes(make([]byte, len(text)+2)), Int(len(text)+1), Str(text))
+}
+
 // Close appends close(2) and frees the slot.
 func (p *Program) Close(label string, s Slot) {
 	p.Add(label, unix.SYS_CLOSE, s.Arg())

@@ -37,6 +37,16 @@ func failures() []failure {
 			"names its ports does not"},
 		{"net", "dup3", errnos{unix.EBADF}, ofHost, "the hard limit on open files is too low for the sockets of this " +
 			"policy: raise it to 512 with ulimit -Hn, or name fewer ports"},
+		{"apparmor", "write", errnos{unix.ENOENT}, ofCaller, "AppArmor has loaded no profile of this name: " +
+			"apparmor_parser -r FILE loads one, and aa-status lists them"},
+		{"apparmor", "write", errnos{unix.EACCES, unix.EPERM}, ofHost, "the profile that confines brig must permit it: " +
+			"change_profile -> &PROFILE,"},
+		{"apparmor", "read", errnos{unix.EBADMSG}, ofCaller, "the kernel has the profile in another mode than enforce, or " +
+			"by another name; apparmor_parser -r FILE, without flags=(complain), mends that, and aa-status shows it"},
+		{"selinux", "write", errnos{unix.EINVAL}, ofCaller, "the policy has no such context; seinfo lists its parts"},
+		{"selinux", "write", errnos{unix.EACCES, unix.EPERM}, ofHost, "the policy must permit brig's own type to choose " +
+			"a context: process setexec; ausearch -m avc shows the denial"},
+		{"selinux", "read", errnos{unix.EBADMSG}, ofCaller, "write the context as the kernel does: chcon and ls -Z show it"},
 		{"", "", errnos{unix.EMFILE}, ofHost, files},
 		{"", "dup3", errnos{unix.EBADF}, ofHost, files},
 		{"pivot", "", errnos{unix.EINVAL}, ofHost, "the root is the kernel's initramfs, which pivot_root(2) cannot " +

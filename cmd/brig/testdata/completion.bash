@@ -34,7 +34,7 @@ _brig() {
 		flag=${COMP_WORDS[i]}
 		case $flag in
 		--) i=$((i + 1)); _brig_command "$i"; return ;;
-		--input|--work|--cow|--output|--tmpfs|--dir|--protect|--etc|--image|--image-store|--pull|--entrypoint|--rootfs|--commit|-e|--env|--env-file|--pass-env|-w|--workdir|-u|--user|--hostname|--net|--allow|--deny|--net-policy|--net-limit|--net-log|-p|--publish|--seccomp|--tier|--require|--optional|--timeout|--idle-timeout|--grace|--cpu-time|--pids-limit|-m|--memory|--memory-swap|--cpus|--max-output|--output-limit|--ulimit|--memory-high|--memory-zswap|--memory-reservation|--memory-min|--cpu-period|--cpu-burst|--cpu-weight|--cpuset-cpus|--cpuset-mems|--device-read-bps|--device-write-bps|--device-read-iops|--device-write-iops|--io-weight|--hugetlb|--cgroup|--cgroup-parent|--spec|--report|--report-fd) left=1 ;;
+		--input|--work|--cow|--output|--tmpfs|--dir|--protect|--etc|--image|--image-store|--pull|--entrypoint|--rootfs|--commit|-e|--env|--env-file|--pass-env|-w|--workdir|-u|--user|--hostname|--net|--allow|--deny|--net-policy|--net-limit|--net-log|-p|--publish|--seccomp|--apparmor|--selinux-label|--tier|--require|--optional|--timeout|--idle-timeout|--grace|--cpu-time|--pids-limit|-m|--memory|--memory-swap|--cpus|--max-output|--output-limit|--ulimit|--memory-high|--memory-zswap|--memory-reservation|--memory-min|--cpu-period|--cpu-burst|--cpu-weight|--cpuset-cpus|--cpuset-mems|--device-read-bps|--device-write-bps|--device-read-iops|--device-write-iops|--io-weight|--hugetlb|--cgroup|--cgroup-parent|--spec|--report|--report-fd) left=1 ;;
 		--bind|--ro-bind|--ro-bind-live|--symlink|--file) left=2 ;;
 		-*) ;;
 		*) _brig_command "$i"; return ;;
@@ -43,7 +43,7 @@ _brig() {
 	if [[ $cur == "=" ]]; then cur=; left=1; fi
 	if ((left == 0)); then
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W "--help --input --work --cow --apply-if-ok --output --bind --ro-bind --ro-bind-live --tmpfs --symlink --dir --file --protect --no-protect --etc --image --image-store --pull --entrypoint --rootfs --rootfs-writable --commit --env --env-file --pass-env --bare-env --workdir --user --hostname --net --allow --deny --net-policy --net-limit --net-redirect --net-log --publish --seccomp --tier --tty --interactive --rm --init --no-init --require --optional --timeout --idle-timeout --grace --cpu-time --pids-limit --memory --memory-swap --cpus --max-output --output-limit --ulimit --memory-high --memory-zswap --memory-reservation --memory-min --no-oom-group --cpu-period --cpu-burst --cpu-weight --cpuset-cpus --cpuset-mems --device-read-bps --device-write-bps --device-read-iops --device-write-iops --io-weight --hugetlb --cgroup --cgroup-parent --systemd-scope --spec --report --report-fd --json" -- "$cur"))
+			COMPREPLY=($(compgen -W "--help --input --work --cow --apply-if-ok --output --bind --ro-bind --ro-bind-live --tmpfs --symlink --dir --file --protect --no-protect --etc --image --image-store --pull --entrypoint --rootfs --rootfs-writable --commit --env --env-file --pass-env --bare-env --workdir --user --hostname --net --allow --deny --net-policy --net-limit --net-redirect --net-log --publish --seccomp --apparmor --selinux-label --tier --tty --interactive --rm --init --no-init --require --optional --timeout --idle-timeout --grace --cpu-time --pids-limit --memory --memory-swap --cpus --max-output --output-limit --ulimit --memory-high --memory-zswap --memory-reservation --memory-min --no-oom-group --cpu-period --cpu-burst --cpu-weight --cpuset-cpus --cpuset-mems --device-read-bps --device-write-bps --device-read-iops --device-write-iops --io-weight --hugetlb --cgroup --cgroup-parent --systemd-scope --spec --report --report-fd --json" -- "$cur"))
 		else
 			_brig_command "$COMP_CWORD"
 		fi
@@ -55,8 +55,8 @@ _brig() {
 	--net-limit) COMPREPLY=($(compgen -W "max_connections= connections_per_second= names_per_second= max_connection_bytes= max_bytes= bandwidth= connect_timeout= idle_timeout=" -- "$cur")) ;;
 	--seccomp) COMPREPLY=($(compgen -W "default strict compute build debug unconfined" -- "$cur")) ;;
 	--tier) COMPREPLY=($(compgen -W "process" -- "$cur")) ;;
-	--require) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp landlock overlay idmap cow keyring proc init processes sockets protect memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
-	--optional) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp landlock overlay idmap cow keyring proc init processes sockets protect memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
+	--require) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp landlock apparmor selinux overlay idmap cow keyring proc init processes sockets protect memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
+	--optional) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp landlock apparmor selinux overlay idmap cow keyring proc init processes sockets protect memory memory_sockets memory_swap memory_high memory_zswap memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
 	--ulimit) COMPREPLY=($(compgen -W "as= core= cpu= data= fsize= locks= memlock= msgqueue= nice= nofile= nproc= rss= rtprio= rttime= sigpending= stack=" -- "$cur")) ;;
 	--hugetlb) COMPREPLY=($(compgen -W "64KB= 2MB= 1GB=" -- "$cur")) ;;
 	esac

@@ -37,6 +37,8 @@ type Host struct {
 	HardLimits map[string]int64 `json:"hard_limits"`
 	// Landlock is the ABI of the kernel's Landlock: landlock_create_ruleset(2); 0 if there is none.
 	Landlock int `json:"landlock,omitempty"`
+	// Confined is set if an AppArmor profile confines the caller. It is read only if the Spec names one.
+	Confined bool `json:"confined,omitempty"`
 	// Queues is set if the kernel has POSIX message queues (mq_overview(7)). It is read only if there is a Landlock.
 	Queues bool `json:"queues,omitempty"`
 	// Scratch is the directory that a payload without a mount namespace has for itself. The keeper makes it.

@@ -48,7 +48,8 @@ static void end(struct init *in, int status, int asked) {
 	// All others are children of init or their descendants. kill(2) looks at every process of the machine. Without a pid
 	// namespace, init's Landlock domain keeps the signal from all that are not in it: landlock(7), scoped.
 	long p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0);
-	if (p != -ECHILD) SYS2(SYS_kill, -1, SIGKILL);
+	// A label may forbid the signal (apparmor(7)). The kernel then ends them with the namespace.
+	if (p != -ECHILD && SYS2(SYS_kill, -1, SIGKILL) == -EACCES) r->b |= END_LEFT;
 	for (; p >= 0 && !(r->b & END_LEFT); p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0)) // ECHILD: none is left
 		if (!p && SYS4(SYS_rt_sigtimedwait, &(uint64_t){1ull << (SIGCHLD - 1)}, 0,
 			&(struct timespec){.tv_sec = END_SECONDS}, 8) == -EAGAIN) // from the end of one process to the next

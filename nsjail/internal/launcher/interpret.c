@@ -30,9 +30,8 @@ int brig_check(char *base, size_t size, int nfds) {
 	if (size < sizeof *h || h->magic != MAGIC || h->size != size) return -EBADMSG;
 	uint64_t ops_end = sizeof *h + (uint64_t)h->nops * sizeof(struct op);
 	uint64_t want = (ops_end + 4ull * h->nreloc + 7) & ~7ull;
-	if (want != h->dataoff || h->dataoff >= size || base[size - 1] != 0) return -EBADMSG;
-	if ((int)h->nfds != nfds || h->kind > KIND_SUFFIX) return -EBADMSG;
-	if (h->cgroup < -1 || h->cgroup >= nfds || h->netns < 0 || h->netns >= nfds) return -EBADMSG;
+	if (want != h->dataoff || h->dataoff >= size || base[size - 1] != 0 || (int)h->nfds != nfds || h->kind > KIND_SUFFIX ||
+		h->cgroup < -1 || h->cgroup >= nfds || h->netns < 0 || h->netns >= nfds) return -EBADMSG;
 	uint64_t len = size - h->dataoff;
 	char *data = base + h->dataoff;
 	struct op *o = (struct op *)(base + sizeof *h);
@@ -119,8 +118,7 @@ static long fork_init(const long *a, struct run *r) {
 	static char stack[64 << 10] __attribute__((aligned(16)));
 	uint64_t slot = (uint64_t)a[1];
 	uint64_t part = (uint64_t)a[3];
-	if (slot >= NSLOTS || (uint64_t)a[2] > MAX_DISKS) return -EINVAL;
-	if (part > ((struct header *)r->base)->nops - r->next) return -EINVAL;
+	if (slot >= NSLOTS || (uint64_t)a[2] > MAX_DISKS || part > ((struct header *)r->base)->nops - r->next) return -EINVAL;
 	if (slot) r->slots[slot] = -1;
 	struct run init_part = *r;
 	r->next += (uint32_t)part;
@@ -164,6 +162,8 @@ static long operation(const struct op *o, struct run *r) {
 	do got = brig_sys(o->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	while (got == -EAGAIN && o->nr == SYS_openat2 && ++tries < 10000);
 	if (o->nr == SYS_write && got >= 0 && got < a[2]) return -ENOSPC; // a full file system: write(2)
+	// an expected text is a fourth argument; the buffer is of zeros, and longer than what is read
+	if (o->nr == SYS_read && got >= 0 && o->data & 8 && strcmp((char *)a[1], (char *)a[3])) return -EBADMSG;
 	return got;
 }
 

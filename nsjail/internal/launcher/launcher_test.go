@@ -283,3 +283,27 @@ func TestNothingAhead(t *testing.T) {
 		t.Error("a program does not begin with nothing")
 	}
 }
+
+// A file must have exactly the text that the program expects, less NULs at its end: SELinux ends a context with one.
+func TestExpectedText(t *testing.T) {
+	s := start(t)
+	file := filepath.Join(t.TempDir(), "f")
+	for text, ok := range map[string]bool{"a (enforce)\n": true, "a (enforce)\n\x00": true, "": false, "a (enforce)": false,
+		"b (enforce)\n": false, "a (enforce)\nb": false, "a (complain)\n": false, strings.Repeat("a", 5000): false} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := program.New(3)
+		p.Expect("text", SlotUser, "a (enforce)\n")
+		_, err = do(t, s, p, program.Request{Kind: program.Self}, null(t), int(f.Fd()))
+		var oe *OpError
+		if ok && err != nil || !ok && (!errors.As(err, &oe) || oe.Errno != unix.EBADMSG) {
+			t.Errorf("%.20q: %v, want success: %v", text, err, ok)
+		}
+		f.Close()
+	}
+}

@@ -94,6 +94,9 @@ var phases = []phase{
 	{name: "fork", in: hasInit, needs: []string{"session", "capabilities", "children", "init's domain"},
 		write: (*resolver).fork},
 	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"}, write: (*resolver).beginPayload},
+	// before the filter, which may forbid the calls, and with the jail's /proc
+	{name: "label", by: payload, in: isLabelled, needs: []string{"payload session", "seal", "own root", "init is done"},
+		write: (*resolver).writeLabels},
 	{name: "streams", by: payload, known: withRun, needs: []string{"payload session"}, write: (*resolver).streams},
 	{name: "limits", by: payload, known: withRun, needs: []string{"group", "late group"}, write: (*resolver).rlimits},
 	{name: "workdir", by: payload, known: withRun, needs: []string{"init is done"}, write: (*resolver).workdir},
@@ -101,7 +104,7 @@ var phases = []phase{
 	{name: "processes", by: payload, known: withRun, needs: []string{"limits"}, write: (*resolver).limitProcesses},
 	{name: "landlock", by: payload, known: withRun, needs: []string{"streams", "workdir"},
 		write: (*resolver).enterDomain},
-	{name: "filter", by: payload, known: withFilter, needs: []string{"capabilities", "payload session"},
+	{name: "filter", by: payload, known: withFilter, needs: []string{"capabilities", "payload session", "label"},
 		write: (*resolver).filter},
 	{name: "command", by: payload, known: withRun, needs: []string{"filter", "processes", "descriptors", "workdir",
 		"landlock", "init is done"}, write: (*resolver).execve},
@@ -119,11 +122,13 @@ type shape struct {
 	filterFirst bool // the filter permits all calls after the prefix
 
 	noNamespaces bool // spec.TierProcess
+	labelled     bool // the payload gets a label of AppArmor or SELinux
 }
 
 func hasInit(s *shape) bool         { return !s.noInit }
 func hasNamespaces(s *shape) bool   { return !s.noNamespaces }
 func isProcess(s *shape) bool       { return s.noNamespaces }
+func isLabelled(s *shape) bool      { return s.labelled }
 func sideBySide(s *shape) bool      { return s.side }
 func makesNet(s *shape) bool        { return s.makesNet }
 func inPreparedImage(s *shape) bool { return s.prepared && s.image }

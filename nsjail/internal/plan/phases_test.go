@@ -28,6 +28,10 @@ var modes = []struct {
 	{"Runner, with the caller's mounts", shape{prepared: true, mountsLater: true}},
 	{"Runner, side by side with an image", shape{prepared: true, side: true, makesNet: true, image: true, filterFirst: true}},
 	{"Runner, in turn with an image", shape{prepared: true, image: true}},
+	{"cold, with a label", shape{labelled: true}},
+	{"Runner, side by side with a label", shape{prepared: true, side: true, makesNet: true, filterFirst: true, labelled: true}},
+	{"Runner, side by side with a pool and a label", shape{prepared: true, side: true, filterFirst: true, labelled: true}},
+	{"Runner, with the caller's mounts and a label", shape{prepared: true, mountsLater: true, labelled: true}},
 	{"Runner, without init", shape{prepared: true, noInit: true, filterFirst: true}},
 	{"Runner, without init, with the caller's mounts", shape{prepared: true, noInit: true, mountsLater: true}},
 }
@@ -189,7 +193,7 @@ func TestEveryOrderHoldsTheLaws(t *testing.T) {
 		for at, st := range all {
 			if st.phase.by != each && at > find("capabilities", st.by) && find("capabilities", st.by) >= 0 {
 				wants(st.name+" has no capabilities any more", slices.Contains([]string{"init is done", "fork",
-					"payload session", "streams", "limits", "workdir", "descriptors", "processes", "landlock", "filter",
+					"payload session", "label", "streams", "limits", "workdir", "descriptors", "processes", "landlock", "filter",
 					"command"}, st.name))
 			}
 			if m.filterFirst && at > find("filter", child) {

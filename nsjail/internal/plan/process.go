@@ -22,6 +22,7 @@ func (r *resolver) decide() {
 	r.keepLimits()
 	r.static()
 	r.decideLandlock()
+	r.decideLabels()
 	r.Enforced["init"] = "brig's init is pid 1"
 	if r.Spec.NoInit {
 		r.Enforced["init"] = "not enforced: the payload is pid 1 (--no-init)"

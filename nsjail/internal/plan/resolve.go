@@ -25,6 +25,7 @@ type resolver struct {
 	newNet     program.Slot // the network namespace that init makes
 	rules      landlock.Rules
 	domain     program.Slot // the Landlock ruleset
+	labels     []execLabel
 }
 
 func newResolver(s *spec.Spec, h *host.Host, m *Mode) *resolver {

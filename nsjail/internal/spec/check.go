@@ -34,6 +34,7 @@ func (s *Spec) Check() []Problem {
 	c.etcNames(s)
 	c.isolation(s)
 	c.tier(s)
+	c.labels(s)
 	c.limits(&s.Limits)
 	c.cgroupParent(s.CgroupParent)
 	c.rlimits(s)

@@ -34,6 +34,7 @@ func (c *checker) mechanisms(s *Spec) {
 		return
 	}
 	all, asked := Mechanisms(), s.Limits.Asked()
+	asked["apparmor"], asked["selinux"] = s.AppArmor != "", s.SELinuxLabel != ""
 	for _, list := range []struct {
 		field string
 		names []string
@@ -49,7 +50,7 @@ func (c *checker) mechanisms(s *Spec) {
 			case list.field == "require" && slices.Contains(s.Optional, name):
 				c.add(field, words.Quote(name)+" is also listed under optional", "remove one of the two")
 			case list.field == "require" && all[m].OnDemand && !asked[name]:
-				c.add(field, words.Quote(name)+" is required, and no such limit is set", "set the limit, or remove it here")
+				c.add(field, words.Quote(name)+" is required, and the spec does not set it", "set it, or remove it here")
 			}
 		}
 	}

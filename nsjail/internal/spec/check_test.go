@@ -89,7 +89,7 @@ func TestCheckNamesPlaceReasonAndFix(t *testing.T) {
 		"cpu twice":      {func(s *Spec) { s.Limits.Rlimits["cpu"] = Rlimit{1, 1} }, `limits.rlimits.cpu: the limit on processor time is the same limit where there is no control group; remove one of the two`},
 		"mechanism":      {func(s *Spec) { s.Require[0] = "secomp" }, `require[0]: "secomp" is not a mechanism; did you mean seccomp?`},
 		"both lists":     {func(s *Spec) { s.Optional[0] = "seccomp" }, `require[0]: "seccomp" is also listed under optional; remove one of the two`},
-		"unset limit":    {func(s *Spec) { s.Require[0] = "io"; s.Limits.IO = nil }, `require[0]: "io" is required, and no such limit is set; set the limit, or remove it here`},
+		"unset limit":    {func(s *Spec) { s.Require[0] = "io"; s.Limits.IO = nil }, `require[0]: "io" is required, and the spec does not set it; set it, or remove it here`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { wantProblem(t, tt.breakIt, tt.want) })

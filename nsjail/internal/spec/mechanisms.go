@@ -13,7 +13,7 @@ import (
 type Mechanism struct {
 	Name string `json:"name"`
 	What string `json:"what"` // one line for a reader
-	// OnDemand is set if the mechanism is in force only when a limit of the Spec asks for it.
+	// OnDemand is set if the mechanism is in force only when a field of the Spec asks for it.
 	OnDemand bool `json:"-"`
 }
 
@@ -29,6 +29,8 @@ func Mechanisms() []Mechanism {
 		{Name: "cgroup", What: "a cgroup namespace: the host's control groups are invisible"},
 		{Name: "seccomp", What: "the system-call filter"},
 		{Name: "landlock", What: "a Landlock domain: a second fence around files, signals and abstract sockets"},
+		{Name: "apparmor", What: "an AppArmor profile of the caller's choice", OnDemand: true},
+		{Name: "selinux", What: "an SELinux context of the caller's choice", OnDemand: true},
 		{Name: "overlay", What: "an overlay of /usr, so that locks and watches do not cross between jails"},
 		{Name: "idmap", What: "idmapped writable binds, so that new files belong to the directory's owner"},
 		{Name: "cow", What: "cow mounts: their sources never change, and the changes are bounded"},

@@ -58,6 +58,11 @@ type Spec struct {
 	// Seccomp is the system-call filter: "" or "default", "unconfined", a preset (see seccomp.Presets), or the
 	// path of a Docker/OCI JSON profile (a path has a slash).
 	Seccomp string `json:"seccomp,omitempty"`
+	// AppArmor is the AppArmor profile in which the payload starts: apparmor(7). The kernel must have loaded it in enforce
+	// mode.
+	AppArmor string `json:"apparmor,omitempty"`
+	// SELinuxLabel is the SELinux context in which the payload starts, USER:ROLE:TYPE[:LEVEL] as the kernel writes it.
+	SELinuxLabel string `json:"selinux_label,omitempty"`
 	// Limits bound the jail's use of the machine.
 	Limits Limits `json:"limits,omitzero"`
 	// CgroupParent is an existing control group below which the jail's group is made, in the notation of /proc/self/cgroup

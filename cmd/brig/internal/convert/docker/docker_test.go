@@ -136,7 +136,7 @@ func TestValues(t *testing.T) {
 		"--restart no --ipc private --runtime crun":               "",
 		"--security-opt no-new-privileges --security-opt apparmor=unconfined":       "",
 		"--security-opt no-new-privileges:true --security-opt seccomp:unconfined":   "--seccomp unconfined",
-		"--security-opt apparmor=p --security-opt label=type:t":                     "weaker: brig loads no AppArmor profile; Landlock and --seccomp are its fences; weaker: brig sets no SELinux label; Landlock and --seccomp are its fences",
+		"--security-opt apparmor=p --security-opt label=type:t":                     "--apparmor p; weaker: brig takes no part of a context; write --selinux-label USER:ROLE:TYPE[:LEVEL]",
 		"--security-opt systempaths=unconfined --security-opt no-new-privileges=no": "missing: the sensitive files of /proc stay masked",
 		"--storage-opt size=1g --read-only":                                         "--rootfs-writable 1g",
 		"--entrypoint sh --entrypoint=":                                             `entrypoint []`,

@@ -55,7 +55,8 @@ func counterparts() []row {
 		{"read-only!", func(l *Line, f *given) { l.readOnly = true },
 			"the root is read-only unless --rootfs-writable says otherwise" + leave},
 		{"cap-drop", (*Line).capDrop, "the payload has no capability to drop" + leave},
-		{"security-opt", (*Line).securityOpt, "write --seccomp FILE for a profile; no_new_privs is always in force"},
+		{"security-opt", (*Line).securityOpt, "write --seccomp FILE, --apparmor PROFILE or --selinux-label LABEL; " +
+			"no_new_privs is always in force"},
 		{"cgroupns ipc pid userns uts", (*Line).namespace, "the jail always has a namespace of its own" + leave},
 		{"shm-size", func(l *Line, f *given) { l.Flag(f.of, "tmpfs", "/dev/shm:size="+f.value) },
 			"write --tmpfs /dev/shm:size=SIZE"},

@@ -105,9 +105,9 @@ func (l *Line) securityOpt(f *given) {
 	case v == "apparmor=unconfined", v == "apparmor=docker-default", v == "apparmor:unconfined", v == "label=disable",
 		v == "label:disable":
 	case name == "apparmor":
-		l.Note(of, convert.Weaker, "brig loads no AppArmor profile; Landlock and --seccomp are its fences")
+		l.Flag(of, "apparmor", value)
 	case name == "label":
-		l.Note(of, convert.Weaker, "brig sets no SELinux label; Landlock and --seccomp are its fences")
+		l.Note(of, convert.Weaker, "brig takes no part of a context; write --selinux-label USER:ROLE:TYPE[:LEVEL]")
 	case v == "systempaths=unconfined":
 		l.Note(of, convert.Missing, "the sensitive files of /proc stay masked")
 	case name == "writable-cgroups":

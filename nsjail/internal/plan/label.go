@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+// execLabel is how the payload's process chooses the label of the program that it will execute: proc_pid_attr(5).
+type execLabel struct {
+	mechanism string
+	file      string // the attribute, in /proc/thread-self/attr
+	write     string // what is written to it
+	read      string // what must be read from it then
+}
+
+// decideLabels decides which labels the payload gets.
+func (r *resolver) decideLabels() {
+	add := func(l execLabel, by string) {
+		missing := r.Host.Missing[l.mechanism]
+		if missing == "" && r.Host.Missing["proc"] != "" {
+			missing = "the jail has no /proc, in which a process chooses its label"
+		}
+		if r.require(l.mechanism, by, missing, "") {
+			r.labels = append(r.labels, l)
+		}
+	}
+	if name := r.Spec.AppArmor; name != "" {
+		verb := "exec "
+		if r.Host.Confined { // with no_new_privs the kernel only adds to the profiles that confine a process
+			verb = "stack "
+		}
+		add(execLabel{"apparmor", "apparmor/exec", verb + name, name + " (enforce)\n"},
+			"the profile "+name+", in enforce mode")
+	}
+	if context := r.Spec.SELinuxLabel; context != "" {
+		add(execLabel{"selinux", "exec", context, context}, context)
+	}
+}
+
+// writeLabels writes the labels, and reads back what the kernel has understood.
+func (r *resolver) writeLabels() {
+	for _, l := range r.labels {
+		fd := r.Jail.Open(l.mechanism, unix.SYS_OPENAT, program.CWD(), program.Str("/proc/thread-self/attr/"+l.file),
+			program.Named(unix.O_RDWR|unix.O_CLOEXEC, "O_RDWR|O_CLOEXEC"), program.Int(0))
+		r.Jail.Add(l.mechanism, unix.SYS_WRITE, fd.Arg(), program.Str(l.write), program.Int(len(l.write)))
+		r.Jail.Expect(l.mechanism, fd, l.read)
+		r.Jail.Close(l.mechanism, fd)
+	}
+}
