@@ -3,12 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"brig/cmd/brig/internal/bwrap"
 	"brig/cmd/brig/internal/convert"
 	"brig/cmd/brig/internal/convert/docker"
+	nsjailcfg "brig/cmd/brig/internal/convert/nsjail"
+	"brig/cmd/brig/internal/isolate"
 	"brig/image"
 	"brig/internal/cli"
 	"brig/internal/words"
@@ -31,7 +35,7 @@ func (c *conversion) flags() []cli.Flag {
 	})
 }
 
-const convertUse = "docker|compose WORD [WORD...]"
+const convertUse = "docker|compose|nsjail|bwrap|isolate WORD [WORD...]"
 
 func convertCommand() cli.Command {
 	return cli.Command{Name: "convert", Args: convertUse, Run: convertCmd, Flags: new(conversion).flags,
@@ -46,6 +50,7 @@ spec is printed anyway.
 
   brig convert docker run --rm python:3.12 python x.py >job.json && brig run --spec job.json
   brig convert compose compose.yaml SERVICE >job.json
+  brig convert nsjail jail.cfg -- COMMAND >job.json
 `
 
 func convertCmd(args []string, std cli.Stdio) int {
@@ -85,11 +90,47 @@ func (c *conversion) dialect(args []string) (*convert.Jail, error) {
 		return docker.Convert(rest)
 	case tool == "compose":
 		return c.compose(rest)
+	case tool == "isolate":
+		return isolate.Convert(rest)
+	case tool == "bwrap":
+		return bwrap.Convert(rest, readFD)
+	case tool == "nsjail":
+		return c.nsjail(rest)
+	case strings.HasSuffix(tool, ".cfg"):
+		return c.nsjail(args)
 	case strings.HasSuffix(tool, ".yaml") || strings.HasSuffix(tool, ".yml"):
 		return c.compose(args)
 	}
 	return nil, fmt.Errorf("%s is not a tool whose words are known; write brig convert %s", words.Quote(args[0]),
 		convertUse)
+}
+
+// maxNsjail bounds the size of a configuration of nsjail.
+const maxNsjail = 1 << 20
+
+// nsjail converts [--config] FILE [-- COMMAND].
+func (c *conversion) nsjail(args []string) (*convert.Jail, error) {
+	if len(args) > 0 && (args[0] == "--config" || args[0] == "-C") {
+		args = args[1:]
+	}
+	if len(args) == 0 || len(args[0]) > 1 && args[0][0] == '-' || len(args) > 1 && args[1] != "--" {
+		return nil, errors.New("nsjail takes a file, since its fields are nsjail's flags; write brig convert nsjail FILE " +
+			"[-- COMMAND]")
+	}
+	data, err := fileReader(c.std.In)(args[0], maxNsjail)
+	if err != nil {
+		return nil, err
+	}
+	j, err := nsjailcfg.Convert(string(data), args[min(len(args), 2):])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", words.Quote(args[0]), err)
+	}
+	return j, nil
+}
+
+// readFD reads the words of bwrap --args.
+func readFD(fd int) ([]byte, error) {
+	return fileReader(os.NewFile(uintptr(fd), "--args"))("-", nsjail.MaxSpecSize)
 }
 
 // print writes the Spec and the notes, and returns 1 if the jail holds less than the original, or may do so.
@@ -106,7 +147,7 @@ func (c *conversion) print(j *convert.Jail, spec *nsjail.Spec) int {
 	if code := emit(c.std, c.json, answer, string(spec.JSON())); code != 0 {
 		return code
 	}
-	if worst := j.Worst(); worst == convert.Weaker || worst == convert.Unknown {
+	if j.Less() {
 		return 1
 	}
 	return 0

@@ -130,7 +130,7 @@ _brig() {
 		)
 		_arguments -S $flags '(-)1:command:_command_names -e' '*::argument:_normal'
 		;;
-	convert) if ((CURRENT == 2)); then compadd -- docker compose --json --image-store --help; else _files; fi ;;
+	convert) if ((CURRENT == 2)); then compadd -- docker compose nsjail bwrap isolate --json --image-store --help; else _files; fi ;;
 	doctor) if ((CURRENT == 2)); then compadd -- --json --delegate --help; else _files; fi ;;
 	gc) if ((CURRENT == 2)); then compadd -- --json --cgroup-parent --help; else _files; fi ;;
 	diff) if ((CURRENT == 2)); then compadd -- --stat --name-only --json --color --help; else _files; fi ;;

@@ -3,6 +3,7 @@
 package convert
 
 import (
+	"slices"
 	"strings"
 
 	"brig/internal/words"
@@ -19,6 +20,9 @@ const (
 	Missing Effect = "missing" // the payload lacks something, and may not work
 	Ignored Effect = "ignored" // no run can tell the difference
 )
+
+// NoSecrets is the note on variables that all pass in another tool.
+const NoSecrets = "tokens, keys and passwords do not pass; name each that is needed by --pass-env NAME"
 
 // Note is something that has no counterpart.
 type Note struct {
@@ -73,19 +77,15 @@ func (j *Jail) Mount(of string, m nsjail.Mount) {
 
 func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
-// Note adds a note.
+// Note adds a note, unless it is there.
 func (j *Jail) Note(of string, effect Effect, text string) {
-	j.Notes = append(j.Notes, Note{Of: words.Printable(words.Short(of, words.MaxShown)), Effect: effect, Text: text})
+	n := Note{Of: words.Printable(words.Short(of, words.MaxShown)), Effect: effect, Text: text}
+	if !slices.Contains(j.Notes, n) {
+		j.Notes = append(j.Notes, n)
+	}
 }
 
-// Worst returns the worst effect of the notes, or "".
-func (j *Jail) Worst() (worst Effect) {
-	for _, e := range []Effect{Ignored, Missing, Unknown, Weaker} {
-		for _, n := range j.Notes {
-			if n.Effect == e {
-				worst = e
-			}
-		}
-	}
-	return worst
+// Less reports whether the jail holds less than the other tool did, or may hold less.
+func (j *Jail) Less() bool {
+	return slices.ContainsFunc(j.Notes, func(n Note) bool { return n.Effect == Weaker || n.Effect == Unknown })
 }
