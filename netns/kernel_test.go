@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/test/rig"
+	"brig/internal/rig"
 
 	"golang.org/x/sys/unix"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/test/rig"
+	"brig/internal/rig"
 
 	"golang.org/x/sys/unix"
 )

@@ -85,7 +85,7 @@ func (c *Cmd) dropChanges() error {
 // openStores makes the directories for changes on disk, once for each Cmd, and puts them into the Host, where Look has
 // put what stands for them.
 func (c *Cmd) openStores(h *host.Host) error {
-	if h.Scratch != "" {
+	if h.Scratch != "" && h.HasTier() { // or Resolve returns the error
 		m := spec.Mount{Target: "$TMPDIR", Size: spec.DefaultTmpfsSize, Inodes: spec.DefaultTmpfsInodes}
 		if err := c.openStore(scratchStore, m, 0o700, h); err != nil {
 			return spec.HostError("tier", err.Error(), host.OtherStore)

@@ -3,7 +3,7 @@ package testdata
 
 import "embed"
 
-// Files are the attacks and the module that they import.
+// Files are the attacks and the modules that they import.
 //
-//go:embed escape/*.py payload/kernel.py
+//go:embed escape/*.py egress/*.py payload/kernel.py payload/egress.py
 var Files embed.FS

@@ -1,6 +1,6 @@
 # Names made up below a wildcard, which tell their owner's name server what they say, are resolved slowly.
 # allow: http://*.many.example:80
-# flags: --net-limit names_per_second=1
+# policy: {"names_per_second": 1}
 # wire: tcp 93.184.216.34:80
 # log: kind=http verdict=allow times=*
 # log: kind=http verdict=deny reason=rate times=*

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/rig"
 	"brig/internal/test/asuser"
-	"brig/internal/test/rig"
 )
 
 // jail is one run of brig in the rig.
@@ -27,6 +27,24 @@ type jail struct {
 	args    []string // the payload
 	kill    bool     // SIGKILL for brig when the payload has printed READY
 }
+
+func loadAttacks(t *testing.T) []*rig.Attack {
+	t.Helper()
+	list, err := rig.Attacks(os.DirFS(asuser.Testdata()), "egress")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// jailOf returns the run of an attack.
+func jailOf(a *rig.Attack) *jail {
+	return &jail{network: "egress", allow: a.Allow, deny: a.Deny, policy: a.Policy, kill: a.Kill,
+		args: []string{"--file", testdata("egress", a.Name), "/egress/" + a.Name, "--file", testdata("payload", "kernel.py"), "/egress/kernel.py",
+			"--file", testdata("payload", "egress.py"), "/egress/egress.py", "--", "python3", "/egress/" + a.Name}}
+}
+
+func testdata(dir, name string) string { return filepath.Join(asuser.Testdata(), dir, name) }
 
 // outcome is the result of a run.
 type outcome struct {
@@ -48,7 +66,6 @@ type suite struct {
 	*rig.Rig
 	dir        string
 	credential *syscall.Credential // nil: the test's own
-	last       []string            // packets that the last case may have sent: they may come late
 }
 
 func newSuite(t *testing.T) *suite {
@@ -59,7 +76,6 @@ func newSuite(t *testing.T) *suite {
 		t.Fatal(err)
 	}
 	s := &suite{Rig: r}
-	s.rebinding()
 	s.use(t, dir)
 	return s
 }

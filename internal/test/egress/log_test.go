@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/internal/rig"
 )
 
 // event is a line of the log, read without the product's types.
@@ -86,29 +88,29 @@ func readLog(t *testing.T, log []byte) (events []event) {
 func tail(b []byte) []byte { return b[max(0, len(b)-300):] }
 
 // checkLog checks that the log has each line of the header exactly times= times, and no other but answered DNS queries.
-func checkLog(t *testing.T, a *attack, events []event) {
+func checkLog(t *testing.T, a *rig.Attack, events []event) {
 	t.Helper()
-	found := make([]int, len(a.logs))
+	found := make([]int, len(a.Logs))
 	for _, e := range events {
 		if e.text("kind") == "dns" && e.text("verdict") == "allow" {
 			continue
 		}
-		i := slices.IndexFunc(a.logs, func(w wanted) bool { return w.matches(e) })
+		i := slices.IndexFunc(a.Logs, func(w rig.LogLine) bool { return matches(&w, e) })
 		if i < 0 {
 			t.Errorf("a line that nobody expects: %s", e)
 			continue
 		}
 		found[i] += e.weight()
 	}
-	for i, w := range a.logs {
-		if w.times >= 0 && found[i] != w.times || found[i] == 0 {
-			t.Errorf("%d attempts are logged as %s, want %d (-1: any)", found[i], w.text, w.times)
+	for i, w := range a.Logs {
+		if w.Times >= 0 && found[i] != w.Times || found[i] == 0 {
+			t.Errorf("%d attempts are logged as %s, want %d (-1: any)", found[i], w.Text, w.Times)
 		}
 	}
 }
 
-func (w wanted) matches(e event) bool {
-	for field, values := range w.fields {
+func matches(w *rig.LogLine, e event) bool {
+	for field, values := range w.Fields {
 		got := e.text(field)
 		if !slices.ContainsFunc(values, func(v string) bool {
 			part, contains := strings.CutPrefix(v, "~")

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
+	"brig/internal/rig"
 	"brig/internal/test/asuser"
-	"brig/internal/test/rig"
 )
 
 // TestMain runs the suite as root and as an ordinary user; a process in the rig is already one of them.

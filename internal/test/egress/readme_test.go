@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/rig"
 	"brig/internal/test/asuser"
 )
 
@@ -34,7 +35,7 @@ const egressIntro = `# Attacks on --net egress
 
 Each file is a payload that tries to reach what its policy does not allow, or to spoil the record. Its first line is the
 claim that it attacks. It prints CONTAINED and exits 0 if the jail has held, or prints ESCAPED and exits 1.
-TestEgressBypass of package egress (internal/test) runs it in the pretended host of internal/test/rig. No server may have
+TestEgressBypass of package egress (internal/test) runs it in the pretended host of internal/rig. No server may have
 a visitor that the header does not name, no other packet may have left, the name server may have got allowed names only,
 and the log must have exactly the lines of the header, each a JSON object of printable ASCII, whose sums are the report's.
 Then it runs again with --net host, where it must escape: this proves that it can.
@@ -42,8 +43,7 @@ Then it runs again with --net host, where it must escape: this proves that it ca
 The header is a comment of "# field: value" lines:
 
 - allow, deny: a rule; --allow good.example where there is none
-- policy: the text of the file for --net-policy, instead of rules
-- flags: other flags of brig run
+- policy: the text of the file for --net-policy, to which the rules are added
 - log: FIELD=VALUE words of one line of the log, with the number of attempts in times= (1; * for any number); a value may
   be several with |, or ~TEXT for a part; several log fields are several lines; "none, REASON" if no attempt can reach
   the keeper
@@ -60,19 +60,19 @@ This table is written by go test ./internal/test/egress -run TestEgressReadme -u
 |---|---|---|
 `
 
-func egressReadme(attacks []*attack) string {
+func egressReadme(attacks []*rig.Attack) string {
 	var b strings.Builder
 	b.WriteString(egressIntro)
 	for _, a := range attacks {
 		var lines []string
-		for _, w := range a.logs {
-			lines = append(lines, "`"+strings.ReplaceAll(w.text, "|", `\|`)+"`")
+		for _, w := range a.Logs {
+			lines = append(lines, "`"+strings.ReplaceAll(w.Text, "|", `\|`)+"`")
 		}
-		if a.noLog != "" {
-			lines = append(lines, "none: "+a.noLog)
+		if a.NoLog != "" {
+			lines = append(lines, "none: "+a.NoLog)
 		}
-		name := strings.TrimSuffix(a.name, ".py")
-		fmt.Fprintf(&b, "| [%s](%s) | %s | %s |\n", name, a.name, strings.ReplaceAll(a.claim, "|", `\|`), strings.Join(lines, "; "))
+		name := strings.TrimSuffix(a.Name, ".py")
+		fmt.Fprintf(&b, "| [%s](%s) | %s | %s |\n", name, a.Name, strings.ReplaceAll(a.Claim, "|", `\|`), strings.Join(lines, "; "))
 	}
 	return b.String()
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/test/rig"
+	"brig/internal/rig"
 )
 
 // TestEgressRefusal: a refused request gets 403 and a body in JSON: what was refused, and which flag would allow it.

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"brig/internal/attack"
+	"brig/internal/rig"
 	"brig/internal/words"
 	"brig/nsjail"
 	"brig/testdata"
@@ -19,7 +20,8 @@ import (
 )
 
 // verify performs the attacks in the configuration.
-func verify(ctx context.Context, s *nsjail.Spec, attacks []*attack.Attack, harmful bool) (*Report, error) {
+func verify(ctx context.Context, s *nsjail.Spec, attacks []*attack.Attack, egress []*rig.Attack, harmful bool) (*Report,
+	error) {
 	kernel, err := testdata.Files.ReadFile("payload/kernel.py")
 	if err != nil {
 		return nil, err
@@ -60,6 +62,11 @@ func verify(ctx context.Context, s *nsjail.Spec, attacks []*attack.Attack, harmf
 	if r.Attacks, err = v.all(attacks, why, harmful); err != nil {
 		return nil, err
 	}
+	rows, err := v.egress(egress, why)
+	if err != nil {
+		return nil, err
+	}
+	r.Attacks = append(r.Attacks, rows...)
 	r.finish(why)
 	return r, nil
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"brig/internal/attack"
+	"brig/internal/rig"
 	"brig/internal/words"
 	"brig/nsjail"
 	"brig/testdata"
@@ -51,6 +52,13 @@ type options struct {
 
 // Run runs brigd verify and returns the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if name := os.Getenv(stepVariable); name != "" {
+		if err := step(name, stdin, stdout); err != nil {
+			fmt.Fprintln(stderr, words.Printable(err.Error()))
+			return exitUsage
+		}
+		return 0
+	}
 	var o options
 	f := flag.NewFlagSet("verify", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
@@ -88,13 +96,13 @@ func (o *options) run(stdin io.Reader, stdout io.Writer) (code int, err error) {
 	if err != nil {
 		return exitUsage, err
 	}
-	attacks, err := o.attacks()
+	attacks, egress, err := o.attacks()
 	if err != nil {
 		return exitUsage, err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	defer stop()
-	r, err := verify(ctx, s, attacks, o.harmful)
+	r, err := verify(ctx, s, attacks, egress, o.harmful)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -149,11 +157,15 @@ func (o *options) read(stdin io.Reader) (*nsjail.Spec, error) {
 	return s, nil
 }
 
-// attacks returns those that are asked for, by layer.
-func (o *options) attacks() ([]*attack.Attack, error) {
+// attacks returns those that are asked for: by layer, and those on a network by name.
+func (o *options) attacks() ([]*attack.Attack, []*rig.Attack, error) {
 	list, err := attack.Load(testdata.Files, "escape")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	egress, err := rig.Attacks(testdata.Files, "egress")
+	if err != nil {
+		return nil, nil, err
 	}
 	slices.SortStableFunc(list, func(a, b *attack.Attack) int {
 		_, i := attack.Layer(a.Name)
@@ -161,14 +173,27 @@ func (o *options) attacks() ([]*attack.Attack, error) {
 		return i - j
 	})
 	if o.only == "" {
-		return list, nil
+		return list, egress, nil
 	}
 	var names []string
 	for _, a := range list {
 		names = append(names, a.Title())
 	}
+	for _, a := range egress {
+		names = append(names, egressTitle(a))
+	}
+	picked, err := pick(o.only, names)
+	if err != nil {
+		return nil, nil, err
+	}
+	return slices.DeleteFunc(list, func(a *attack.Attack) bool { return !picked[a.Title()] }),
+		slices.DeleteFunc(egress, func(a *rig.Attack) bool { return !picked[egressTitle(a)] }), nil
+}
+
+// pick returns the names that --only asks for.
+func pick(only string, names []string) (map[string]bool, error) {
 	picked := map[string]bool{}
-	for w := range strings.SplitSeq(o.only, ",") {
+	for w := range strings.SplitSeq(only, ",") {
 		before, exact := len(picked), slices.Contains(names, w)
 		for _, n := range names {
 			if n == w || !exact && strings.HasPrefix(n, w+"-") {
@@ -179,5 +204,5 @@ func (o *options) attacks() ([]*attack.Attack, error) {
 			return nil, fmt.Errorf("--only: %s is not an attack; %s", words.Quote(w), words.DidYouMean(w, names))
 		}
 	}
-	return slices.DeleteFunc(list, func(a *attack.Attack) bool { return !picked[a.Title()] }), nil
+	return picked, nil
 }

@@ -13,12 +13,18 @@ import (
 	"testing"
 
 	"brig/internal/attack"
+	"brig/internal/rig"
 	"brig/internal/test/asuser"
 	"brig/landlock"
 	"brig/nsjail"
 )
 
-func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(stepVariable) != "" { // a process of the attacks on a network
+		os.Exit(Run(nil, os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(asuser.Main(m))
+}
 
 // at returns a report on a Spec, whose $IN, $WORK and $ROOT are directories of the test's.
 func at(t *testing.T, text, only string) *Report {
@@ -45,15 +51,59 @@ func at(t *testing.T, text, only string) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := o.attacks()
+	list, egress, err := o.attacks()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := verify(t.Context(), s, list, false)
+	r, err := verify(t.Context(), s, list, egress, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// TestEgress: a network by name is attacked in an internet made for it, and what gets through is seen: the rules of one
+// attack allow what it claims that they do not.
+func TestEgress(t *testing.T) {
+	const picked = "egress-addr-metadata,egress-rebind-own,egress-dns-exfil-names,egress-keeper-killed"
+	r := at(t, `{"net": "egress", "egress": {"allow": [{"host": "any.example"}]}}`, picked)
+	if r.Verdict != verdictHeld || r.Counts[Held] < 3 || r.Counts[NotApplicable] != len(r.Attacks)-r.Counts[Held] {
+		t.Errorf("%s: %+v", r.Summary, r.Attacks)
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "brig-verify-*")); len(left) > 0 {
+		t.Errorf("%q is left", left)
+	}
+	if r = at(t, `{}`, "egress"); len(r.Attacks) != 1 || r.Attacks[0].Detail != "the network is not egress" {
+		t.Errorf("%+v", r.Attacks)
+	}
+}
+
+// TestEgressThrough: what reaches a server that no rule may name is seen, whatever the payload says.
+func TestEgressThrough(t *testing.T) {
+	const reach = "from egress import *\nheard = tcp('93.184.216.35', 80)\n"
+	open := []string{"tcp://93.184.216.35:80"}
+	s, err := (&options{spec: "-"}).read(strings.NewReader(`{"net": "egress", "egress": {"allow": [{"host": "any.example"}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, a := range map[Result]*rig.Attack{
+		GotThrough: {Name: "says.py", Allow: open, Text: reach + "verdict(heard)\n"},
+		Held:       {Name: "says.py", Allow: []string{"good.example"}, Text: reach + "verdict(heard)\n"},
+		Unclear:    {Name: "crashes.py", Allow: open, Text: "raise SystemExit(4)\n"},
+	} {
+		silent := &rig.Attack{Name: "silent.py", Allow: a.Allow, Text: reach + "contained('it lies')\n"}
+		r, err := verify(t.Context(), s, nil, []*rig.Attack{a, silent}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := GotThrough
+		if want == Held {
+			second = Held
+		}
+		if len(r.Attacks) != 2 || r.Attacks[0].Result != want || r.Attacks[1].Result != second {
+			t.Errorf("want %s, %s: %+v", want, second, r.Attacks)
+		}
+	}
 }
 
 func (r *Report) names(result Result) (names []string) {
@@ -89,7 +139,7 @@ func TestHolds(t *testing.T) {
 
 // TestDefaultGivesUpNothing: the default jail claims whatever applies to it.
 func TestDefaultGivesUpNothing(t *testing.T) {
-	list, err := new(options).attacks()
+	list, _, err := new(options).attacks()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +264,7 @@ func TestThrough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := verify(t.Context(), s, list, false)
+		r, err := verify(t.Context(), s, list, nil, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +341,7 @@ func TestJSON(t *testing.T) {
 
 // TestEveryLayer: each attack is on a fence that has a name.
 func TestEveryLayer(t *testing.T) {
-	list, err := new(options).attacks()
+	list, _, err := new(options).attacks()
 	if err != nil {
 		t.Fatal(err)
 	}

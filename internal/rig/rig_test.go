@@ -186,18 +186,12 @@ func TestCurl(t *testing.T) {
 		return
 	}
 	r := newRig(t)
-	if err := r.MakeRepository(); err != nil {
-		t.Fatal(err)
-	}
 	for url, want := range map[string]string{
-		"http://good.example/":                                           "good site good.example",
-		"https://good.example/":                                          "good site good.example",
-		"https://evil.example/":                                          "EVIL site evil.example",
-		"https://shared.example:8443/":                                   "good site shared.example:8443",
-		"http://good.example/bytes/10":                                   "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
-		"https://pypi.example/simple/tiny/":                              "tiny-1.0-py3-none-any.whl",
-		"https://npm.example/tiny":                                       `"latest":"1.0.0"`,
-		"https://git.example/tiny.git/info/refs?service=git-upload-pack": "refs/heads/",
+		"http://good.example/":         "good site good.example",
+		"https://good.example/":        "good site good.example",
+		"https://evil.example/":        "EVIL site evil.example",
+		"https://shared.example:8443/": "good site shared.example:8443",
+		"http://good.example/bytes/10": "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 	} {
 		cmd := exec.Command("curl", "-sS", "-m", "10", "--output", "-", "--cacert", r.CAFile(), url)
 		var out bytes.Buffer

@@ -1,4 +1,4 @@
-package rig
+package egress
 
 import (
 	"archive/tar"
@@ -14,10 +14,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing/fstest"
+
+	"brig/internal/rig"
 )
 
-// MakeRepository makes https://git.example/tiny.git with one file, README. Its files are served as they are.
-func (r *Rig) MakeRepository() error {
+// servePackages makes a package of each registry, and https://git.example/tiny.git with one file, README, whose files
+// are served as they are.
+func servePackages(r *rig.Rig) error {
+	r.Serve("git.example/", http.FileServer(http.Dir(filepath.Join(r.Dir, "git"))))
+	r.Serve("pypi.example/", pypi())
+	r.Serve("npm.example/", npm())
 	work, bare := filepath.Join(r.Dir, "tiny"), filepath.Join(r.Dir, "git", "tiny.git")
 	err := os.MkdirAll(work, 0o755)
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,6 +53,8 @@ type Rig struct {
 	DNS     *DNS
 	CA      *CA
 	Capture *Capture
+	sites   *http.ServeMux
+	late    []string // packets that the last attack may have sent
 }
 
 // New makes the rig in the namespaces of Enter. H's programs must be able to read dir.
@@ -65,7 +68,8 @@ func New(dir string) (*Rig, error) {
 		return nil, err
 	}
 	off, err := os.ReadFile("/proc/sys/net/ipv6/conf/lo/disable_ipv6")
-	r := &Rig{Dir: dir, IPv6: err == nil && string(off) == "0\n", World: world, Visits: &Visits{}, CA: ca}
+	r := &Rig{Dir: dir, IPv6: err == nil && string(off) == "0\n", World: world, Visits: &Visits{}, CA: ca,
+		sites: pages()}
 	r.DNS = newDNS(r.Visits)
 	if err := os.WriteFile(r.CAFile(), ca.PEM(), 0o644); err != nil {
 		return nil, err

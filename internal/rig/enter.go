@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
-	"testing"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,11 +21,21 @@ const (
 	AsRoot0               // an ordinary user is uid 0 of a user namespace, with every capability there
 )
 
+// T is a test, which need not be one of package testing: brigd verify performs the attacks, too.
+type T interface {
+	Helper()
+	Name() string
+	Skip(args ...any)
+	Skipf(format string, args ...any)
+	Fatal(args ...any)
+	Errorf(format string, args ...any)
+}
+
 // Inside reports whether this process is in H.
 func Inside() bool { return os.Getenv(insideVar) != "" }
 
 // Enter returns true in H. Outside it runs the calling test again in H, takes over its result and returns false.
-func Enter(t *testing.T, who Caller) bool {
+func Enter(t T, who Caller) bool {
 	t.Helper()
 	if Inside() {
 		return true
@@ -42,10 +51,8 @@ func Enter(t *testing.T, who Caller) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, arguments(t.Name())...)
-	cmd.Env = append(os.Environ(), insideVar+"=1", "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	cmd := Command(who, exe, arguments(t.Name())...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = attributes(who)
 	runtime.LockOSThread() // Pdeathsig is sent when the forking thread ends
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
@@ -84,6 +91,15 @@ func arguments(test string) (list []string) {
 		}
 	}
 	return append(list, "-test.run="+strings.Join(elements, "/"))
+}
+
+// Command returns a command that runs in H. Its caller keeps its thread until the command has ended, and thereby the
+// command alive.
+func Command(who Caller, name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), insideVar+"=1", "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	cmd.SysProcAttr = attributes(who)
+	return cmd
 }
 
 // attributes makes the namespaces. All but root need a user namespace, which owns the others.

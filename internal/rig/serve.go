@@ -47,6 +47,23 @@ func (r *Rig) names() {
 	r.DNS.Set("silent.example", []string{"silence"})
 	r.DNS.Set("nowhere.example", []string{})
 	r.DNS.Set("blackhole.example", []string{"93.184.216.99"}) // no host is there
+	for name, addresses := range rebinding {
+		r.DNS.Set(name, addresses)
+	}
+	r.DNS.Set("alias.example", []string{"alias instance-data.internal", "169.254.169.254"})
+	r.DNS.Set("flip.example", []string{GoodAddr}, []string{"10.0.0.1"})
+}
+
+// rebinding are names that policies of the suite allow, and that lead to addresses to which no name may lead.
+var rebinding = map[string][]string{
+	"ten.example": {"10.0.0.1"}, "meta.example": {"169.254.169.254"}, "loop.example": {"127.0.0.1"},
+	"own.example": {HostAddr}, "ownpublic.example": {HostPublic}, "zero.example": {"0.0.0.0"},
+	"cgnat.example": {"100.64.0.1"}, "bench.example": {"198.18.0.1"}, "ula.example": {"fd00::1"},
+	"mapped.example": {"::ffff:10.0.0.1"}, "nat64.example": {"64:ff9b::a00:1"}, "sixtofour.example": {"2002:a00:1::1"},
+	"teredo.example": {"2001::1"}, "own6.example": {HostAddr6}, "loop6.example": {"::1"},
+	"azure.example": {"168.63.129.16"}, "class-e.example": {"240.0.0.1"}, "barred.example": {EvilAddr},
+	"mixed.example": {"10.0.0.1", "169.254.169.254", "127.0.0.1", GoodAddr}, "multi.example": {"224.0.0.1"},
+	"broadcast.example": {"255.255.255.255"},
 }
 
 // serveWorld starts W's servers.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +16,11 @@ import (
 // quiet is the log of servers that tests attack: none.
 var quiet = log.New(io.Discard, "", 0)
 
-// handler returns the handler of every site of W.
-func (r *Rig) handler() http.Handler {
+// Serve adds a handler, as http.ServeMux does, to the sites of W.
+func (r *Rig) Serve(pattern string, h http.Handler) { r.sites.Handle(pattern, h) }
+
+// pages returns what every site of W has.
+func pages() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) { echoHTTP(w, q, true) })
 	mux.HandleFunc("/status/{code}", func(w http.ResponseWriter, q *http.Request) {
@@ -48,9 +50,11 @@ func (r *Rig) handler() http.Handler {
 			time.Sleep(50 * time.Millisecond)
 		}
 	})
-	mux.Handle("git.example/", http.FileServer(http.Dir(filepath.Join(r.Dir, "git"))))
-	mux.Handle("pypi.example/", pypi())
-	mux.Handle("npm.example/", npm())
+	return mux
+}
+
+// handler returns the handler of every site of W.
+func (r *Rig) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		local := q.Context().Value(http.LocalAddrContextKey).(net.Addr)
 		good := goodAddress(local) && r.good(q.Host) && !forbidden(q)
@@ -61,7 +65,7 @@ func (r *Rig) handler() http.Handler {
 			return
 		}
 		q.Host = strings.TrimSuffix(q.Host, ":8080")
-		mux.ServeHTTP(w, q)
+		r.sites.ServeHTTP(w, q)
 	})
 }
 

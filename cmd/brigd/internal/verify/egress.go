@@ -1,0 +1,138 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"brig/internal/attack"
+	"brig/internal/rig"
+	"brig/internal/words"
+	"brig/nsjail"
+)
+
+// egressLayer is the layer of the attacks of testdata/egress, and egressName begins their names.
+const (
+	egressLayer = "network by name"
+	egressName  = "egress"
+)
+
+// egressParts is the number of rigs that share the attacks: most of the time is waiting.
+const egressParts = 6
+
+// task is what the process in a rig performs.
+type task struct {
+	Spec     json.RawMessage `json:"spec"`     // the configuration, as for any attack
+	Redirect bool            `json:"redirect"` // it has --net-redirect
+	Dir      string          `json:"dir"`      // for files of the rig
+	Attacks  []*rig.Attack   `json:"attacks"`
+}
+
+// result is what became of one of them.
+type result struct {
+	Result Result `json:"result"`
+	Detail string `json:"detail"`
+}
+
+// egress performs attacks on a network by name. Each has rules of its own in the caller's configuration, in an internet
+// that is made for them: package rig. Where that cannot be made, they do not apply.
+func (v *verifier) egress(attacks []*rig.Attack, why string) ([]Row, error) {
+	switch {
+	case why != "":
+	case v.spec.Net != nsjail.NetEgress:
+		why = "the network is not egress"
+	case v.spec.Tier != "":
+		why = "it is for a jail of another tier"
+	}
+	if len(attacks) > 0 && why != "" {
+		claim := fmt.Sprintf("Nothing passes that the rules of the network do not allow: %d attacks.", len(attacks))
+		return []Row{{Name: egressName, Layer: egressLayer, Claim: claim, Result: NotApplicable, Detail: why}}, nil
+	}
+	rows := make([]Row, len(attacks))
+	for i, a := range attacks {
+		rows[i] = Row{Name: egressTitle(a), Layer: egressLayer, Claim: a.Claim, Result: NotApplicable,
+			Detail: "it kills the process that performs the attacks"}
+	}
+	var group sync.WaitGroup
+	errs := make([]error, egressParts)
+	for part := range errs {
+		group.Go(func() { errs[part] = v.part(attacks, rows, part) })
+	}
+	group.Wait()
+	return rows, errors.Join(errs...)
+}
+
+func egressTitle(a *rig.Attack) string { return egressName + "-" + strings.TrimSuffix(a.Name, ".py") }
+
+// part performs one part of the attacks in a rig of its own, and fills their rows.
+func (v *verifier) part(attacks []*rig.Attack, rows []Row, part int) error {
+	dir, err := os.MkdirTemp(v.temp, "brig-verify-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	t := task{Spec: v.base(&attack.Attack{}).JSON(), Redirect: v.spec.Egress != nil && v.spec.Egress.Redirect, Dir: dir}
+	var mine []*Row
+	for i := part; i < len(attacks); i += egressParts {
+		if a := attacks[i]; !a.Kill {
+			t.Attacks, mine = append(t.Attacks, a), append(mine, &rows[i])
+		}
+	}
+	if len(mine) == 0 {
+		return nil
+	}
+	list, err := v.inRig(&t)
+	if err == nil && len(list) != len(mine) {
+		err = fmt.Errorf("only %d of %d attacks on the network were performed", len(list), len(mine))
+	}
+	for i, r := range list {
+		mine[i].Result, mine[i].Detail = r.Result, r.Detail
+		mine[i].Performed = r.Result != NotApplicable
+	}
+	return err
+}
+
+// inRig performs a task in the process of a rig: runRig.
+func (v *verifier) inRig(t *task) (list []result, err error) {
+	runtime.LockOSThread() // until the process has ended: see rig.Command
+	defer runtime.UnlockOSThread()
+	cmd := rig.Command(rig.Self, "/proc/self/exe", "verify")
+	cmd.Env = append(cmd.Env, stepVariable+"="+stepRig)
+	var out bytes.Buffer
+	errOut := &bounded{limit: 400}
+	cmd.Stdout, cmd.Stderr = &out, errOut
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() // until here, it shows that this process lives
+	if err := cmd.Start(); err != nil {
+		return missing(t, "no network namespace can be made here: "+err.Error()), nil
+	}
+	defer context.AfterFunc(v.ctx, func() { _ = cmd.Process.Kill() })() // it may have ended
+	err = json.NewEncoder(in).Encode(t)
+	if werr := cmd.Wait(); err == nil {
+		err = werr
+	}
+	if err == nil {
+		err = json.Unmarshal(out.Bytes(), &list)
+	}
+	if err != nil {
+		err = fmt.Errorf("the attacks on the network: %w %s", err, words.Quote(string(errOut.kept)))
+	}
+	return list, err
+}
+
+// missing returns the results of attacks for which there is no rig.
+func missing(t *task, why string) (list []result) {
+	for range t.Attacks {
+		list = append(list, result{NotApplicable, words.Printable(words.Clip(why, 400))})
+	}
+	return list
+}

@@ -1,0 +1,220 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"brig/internal/attack"
+	"brig/internal/rig"
+	"brig/internal/words"
+	"brig/netns/egress/policy"
+	"brig/nsjail"
+	"brig/testdata"
+)
+
+// stepVariable names what a process of verify does: it is in a rig, or it makes one jail there. The first has the
+// capabilities that the rig needs, and the second has those of the caller.
+const (
+	stepVariable = "BRIG_VERIFY_STEP"
+	stepRig      = "rig"
+	stepJail     = "jail"
+)
+
+// step does what stepVariable names. Its standard input has what to do, and is open as long as the process that has
+// started it lives.
+func step(name string, stdin io.Reader, stdout io.Writer) error {
+	in := json.NewDecoder(stdin)
+	var answer any
+	do := func() error { return fmt.Errorf("%s: there is no step %s", stepVariable, words.Quote(name)) }
+	var err error
+	switch name {
+	case stepRig:
+		var t task
+		err = in.Decode(&t)
+		do = func() error { answer = runRig(&t); return nil }
+	case stepJail:
+		var s json.RawMessage
+		err = in.Decode(&s)
+		do = func() (err error) { answer, err = runJail(s); return err }
+	}
+	if err != nil {
+		return err
+	}
+	done, gone := make(chan error, 1), make(chan error, 1)
+	go func() { done <- do() }()
+	go func() {
+		_ = in.Decode(new(any)) // returns at the end of the input
+		gone <- errors.New("the process that waits for the answer has ended")
+	}()
+	select {
+	case err = <-done:
+	case err = <-gone:
+	}
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(stdout).Encode(answer)
+}
+
+// runRig makes a rig and performs the attacks of a task in it.
+func runRig(t *task) (list []result) {
+	if _, err := exec.LookPath("ip"); err != nil {
+		return missing(t, "there is no ip(8) to make an internet for it with: install iproute2")
+	}
+	r, err := rig.New(t.Dir)
+	if err != nil {
+		return missing(t, "no internet can be made here for it: "+err.Error())
+	}
+	for _, a := range t.Attacks {
+		list = append(list, t.perform(r, a))
+	}
+	return list
+}
+
+// perform runs one attack. It has held if the payload says so, and no server and no wire says otherwise.
+func (t *task) perform(r *rig.Rig, a *rig.Attack) result {
+	if a.Needs6 && !r.IPv6 {
+		return result{NotApplicable, "this machine has no IPv6"}
+	}
+	spec, err := t.jail(r, a)
+	if err != nil {
+		return result{Unclear, err.Error()}
+	}
+	r.Visits.Take()
+	o, err := start(spec)
+	if err != nil {
+		return result{Unclear, err.Error()}
+	}
+	reached, err := r.Reached(a)
+	verdict, detail := attack.Judge(&o.Outcome, o.Stderr)
+	switch {
+	case len(reached) > 0:
+		detail = reached[0]
+		verdict = attack.Escaped
+	case verdict == attack.Unclear:
+		return result{Unclear, words.Printable(words.Clip(detail, 400))}
+	case err != nil:
+		return result{Unclear, err.Error()}
+	default:
+		detail = said(o.Output)
+	}
+	become := map[attack.Verdict]Result{attack.Contained: Held, attack.Escaped: GotThrough}[verdict]
+	return result{become, words.Printable(words.Clip(detail, 400))}
+}
+
+// jail returns the configuration with the attack's rules and files.
+func (t *task) jail(r *rig.Rig, a *rig.Attack) (*nsjail.Spec, error) {
+	s, err := nsjail.ParseSpec(t.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if s.Egress, err = rules(a); err != nil {
+		return nil, err
+	}
+	s.Egress.Redirect = t.Redirect
+	files := map[string]string{"/egress/" + a.Name: a.Text, "/rig/ca.pem": string(r.CA.PEM())}
+	for _, name := range []string{"kernel.py", "egress.py"} {
+		text, err := testdata.Files.ReadFile("payload/" + name)
+		if err != nil {
+			return nil, err
+		}
+		files["/egress/"+name] = string(text)
+	}
+	for target, text := range files {
+		s.Mounts = append(s.Mounts, nsjail.Mount{Type: nsjail.MountData, Content: text, Target: target})
+	}
+	s.Args = []string{"python3", "/egress/" + a.Name}
+	return s, nil
+}
+
+// rules returns the policy of an attack.
+func rules(a *rig.Attack) (*policy.Policy, error) {
+	p := &policy.Policy{}
+	if a.Policy != "" {
+		var err error
+		if p, _, err = policy.LoadPolicy([]byte(a.Policy)); err != nil {
+			return nil, err
+		}
+	}
+	for list, texts := range map[*[]policy.Rule][]string{&p.Allow: a.Allow, &p.Deny: a.Deny} {
+		for _, text := range texts {
+			rule, err := policy.ParseRule(text)
+			if err != nil {
+				return nil, err
+			}
+			*list = append(*list, rule)
+		}
+	}
+	return p, nil
+}
+
+// outcome is how a jail has ended.
+type outcome struct {
+	attack.Outcome
+	Stderr string
+	Error  string
+}
+
+// start has a process without the rig's capabilities make a jail: runJail.
+func start(s *nsjail.Spec) (*outcome, error) {
+	cmd := exec.Command("/proc/self/exe", "verify")
+	cmd.Env = append(os.Environ(), stepVariable+"="+stepJail)
+	var out bytes.Buffer
+	errOut := &bounded{limit: 400}
+	cmd.Stdout, cmd.Stderr = &out, errOut
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if err := rig.Start(cmd); err != nil {
+		return nil, err
+	}
+	_, err = in.Write(s.JSON())
+	if werr := cmd.Wait(); err == nil {
+		err = werr
+	}
+	o := &outcome{}
+	if err == nil {
+		err = json.Unmarshal(out.Bytes(), o)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w %s", err, words.Quote(string(errOut.kept)))
+	case o.Error != "":
+		return nil, errors.New(o.Error)
+	}
+	return o, nil
+}
+
+// runJail makes a jail and waits for its end.
+func runJail(spec []byte) (*outcome, error) {
+	s, err := nsjail.ParseSpec(spec)
+	if err != nil {
+		return nil, err
+	}
+	out, errOut := &bounded{limit: 2 << 20}, &bounded{limit: 4 << 10}
+	c := nsjail.Command(s.Args[0])
+	c.Spec, c.Stdout, c.Stderr = *s, out, errOut
+	c.Spec.Limits.Wall = nsjail.Duration(90 * time.Second) // some attacks wait
+	o := &outcome{}
+	res, err := c.Run()
+	if res != nil {
+		o.Status, o.ExitCode = string(res.Status), res.ExitCode
+		for i := range res.Changes {
+			err = errors.Join(err, res.Changes[i].Close())
+		}
+	}
+	if err != nil {
+		o.Error = err.Error()
+	}
+	o.Output, o.Stderr = out.kept, strings.ToValidUTF8(string(errOut.kept), "?")
+	return o, nil
+}

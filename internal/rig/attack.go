@@ -1,0 +1,195 @@
+package rig
+
+import (
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Attack is a program of testdata/egress; testdata/egress/README.md describes its header.
+type Attack struct {
+	// Name is the name of its file, Text the file, and Claim the sentence that it attacks.
+	Name, Text, Claim string
+	// Allow and Deny are rules, as of --allow and --deny, and Policy is the text of --net-policy's file.
+	Allow, Deny []string
+	Policy      string
+	Logs        []LogLine
+	NoLog       string // why nothing is logged
+	// Wire are the packets that may leave H besides the questions to the name server, as Packet.String returns them.
+	Wire     []string
+	Off      bool   // it escapes in the host's network
+	NoOff    string // why it would not
+	Needs6   bool   // it takes IPv6
+	MaxLines int    // of the log; 0: those of the header
+	Never    string // text that no server may get in plain
+	Kill     bool   // brig is killed when the payload has printed READY
+}
+
+// LogLine is a line that the log must have, exactly Times times.
+type LogLine struct {
+	Text   string
+	Fields map[string][]string // each has one of these values
+	Times  int                 // -1: at least once
+}
+
+// Attacks reads the attacks of a directory.
+func Attacks(files fs.FS, dir string) (list []*Attack, err error) {
+	names, err := fs.Glob(files, path.Join(dir, "*.py"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		a, err := parseAttack(path.Base(name), string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// parseAttack reads the comment at the start of an attack.
+func parseAttack(name, text string) (*Attack, error) {
+	a := &Attack{Name: name, Text: text}
+	for i, line := range strings.Split(text, "\n") {
+		line, ok := strings.CutPrefix(line, "# ")
+		if !ok {
+			break
+		}
+		if i == 0 {
+			a.Claim = line
+			continue
+		}
+		key, value, ok := strings.Cut(line, ": ")
+		if !ok || strings.Contains(key, " ") {
+			continue // prose
+		}
+		if err := a.field(key, strings.TrimSpace(value)); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case len(a.Claim) < 12 || !strings.HasSuffix(a.Claim, "."):
+		return nil, fmt.Errorf("the first line %q is not a claim: write a sentence", a.Claim)
+	case !a.Off && a.NoOff == "":
+		return nil, fmt.Errorf("no off: write host, or none and the reason")
+	case len(a.Logs) == 0 && a.NoLog == "":
+		return nil, fmt.Errorf("no log: write the line's fields, or none and the reason")
+	}
+	if len(a.Allow) == 0 && a.Policy == "" {
+		a.Allow = []string{"good.example"}
+	}
+	return a, nil
+}
+
+func (a *Attack) field(key, value string) error {
+	reason, none := strings.CutPrefix(value, "none, ")
+	switch {
+	case key == "allow":
+		a.Allow = append(a.Allow, value)
+	case key == "deny":
+		a.Deny = append(a.Deny, value)
+	case key == "policy":
+		a.Policy = value
+	case key == "wire":
+		a.Wire = append(a.Wire, value)
+	case key == "never":
+		a.Never = value
+	case key == "lines":
+		n, err := strconv.Atoi(value)
+		a.MaxLines = n
+		return err
+	case key == "kill":
+		a.Kill = true
+	case key == "needs" && value == "ipv6":
+		a.Needs6 = true
+	case key == "log" && none:
+		a.NoLog = reason
+	case key == "log":
+		w, err := parseLogLine(value)
+		a.Logs = append(a.Logs, w)
+		return err
+	case key == "off" && none:
+		a.NoOff = reason
+	case key == "off" && value == "host":
+		a.Off = true
+	default:
+		return fmt.Errorf("%q: %q is not a field of the header", key, value)
+	}
+	return nil
+}
+
+// parseLogLine reads "kind=dns reason=no_rule|port times=2".
+func parseLogLine(text string) (LogLine, error) {
+	w := LogLine{Text: text, Fields: map[string][]string{}, Times: 1}
+	for _, word := range strings.Fields(text) {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return w, fmt.Errorf("log: %q is not FIELD=VALUE", word)
+		}
+		if key == "times" {
+			if w.Times = -1; value != "*" {
+				n, err := strconv.Atoi(value)
+				if err != nil {
+					return w, err
+				}
+				w.Times = n
+			}
+			continue
+		}
+		w.Fields[key] = strings.Split(value, "|")
+	}
+	return w, nil
+}
+
+// mayAsk reports whether the policy allows the name at some port: only then may W's DNS server see it.
+func (a *Attack) mayAsk(name string) bool {
+	for _, rule := range a.Allow {
+		if _, rest, ok := strings.Cut(rule, "://"); ok {
+			rule = rest
+		}
+		host, _, _ := strings.Cut(rule, ":")
+		suffix, wild := strings.CutPrefix(host, "*")
+		if _, err := netip.ParseAddr(host); err != nil && (host == name || wild && strings.HasSuffix(name, suffix)) {
+			return true
+		}
+	}
+	return strings.Contains(a.Policy, name)
+}
+
+const (
+	// resolver is the server of H's resolv.conf, which brig itself may ask.
+	resolver = "udp " + WorldAddr + ":53"
+	// lateAnswer is the ICMP error of H's kernel for an answer of the name server that comes too late.
+	lateAnswer = "icmp " + WorldAddr + ":0"
+)
+
+// Reached returns what an attack has reached in W and H though its header does not allow it, and which other packets
+// have left H, since the last call. Packets that the attack before it may have sent may come late.
+func (r *Rig) Reached(a *Attack) (list []string, err error) {
+	if a.Never != "" && r.Visits.RawHas(a.Never) {
+		list = append(list, fmt.Sprintf("a server has received %q", a.Never))
+	}
+	for _, v := range r.Visits.Take() {
+		if v.Evil || v.Kind == "dns" && !a.mayAsk(v.What) {
+			list = append(list, v.String())
+		}
+	}
+	packets, err := r.Capture.Take()
+	for _, p := range packets {
+		if text := p.String(); text != resolver && text != lateAnswer && !slices.Contains(a.Wire, text) &&
+			!slices.Contains(r.late, text) {
+			list = append(list, "on the wire: "+text)
+		}
+	}
+	r.late = a.Wire
+	return list, err
+}
