@@ -63,6 +63,7 @@ func TestWhyItCannotRun(t *testing.T) {
 		"nested":   "#!/work/lost\n",
 		"loader":   string(elfWith("/lib/ld-none.so.1")),
 		"plain":    "echo\n",
+		"shut":     "#!/work/notx\n",
 		"sub/tool": "#!/bin/sh\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
@@ -72,7 +73,7 @@ func TestWhyItCannotRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.WriteFile("notx", nil, 0o644), os.Symlink("/opt/none", "dangling"), os.Symlink("/../lost", "up")); err != nil {
+	if err := errors.Join(os.WriteFile("notx", nil, 0o644), os.WriteFile("others", nil, 0o611), os.Symlink("/opt/none", "dangling"), os.Symlink("/../lost", "up")); err != nil {
 		t.Fatal(err)
 	}
 	work := []spec.Mount{{Type: spec.MountBind, Source: ".", Target: "/work", Writable: true}}
@@ -97,6 +98,8 @@ func TestWhyItCannotRun(t *testing.T) {
 		{"./plain", work, spec.Rootfs{}, ErrNotExecutable, "#!/bin/sh"},
 		{"./notx", work, spec.Rootfs{}, ErrNotExecutable, "chmod +x"},
 		{"./sub", work, spec.Rootfs{}, ErrNotExecutable, "it is a directory"},
+		{"./shut", work, spec.Rootfs{}, ErrNotExecutable, `the interpreter "/work/notx", which not everybody may execute`},
+		{"./others", work, spec.Rootfs{}, ErrNotExecutable, "the payload's user may not execute it"},
 		{"ls", nil, empty, ErrNotFound, "the tree of --rootfs has no such file"},
 		{"/bin/no-such", nil, spec.Rootfs{}, ErrNotFound, "it is not on this machine's PATH either"},
 	} {

@@ -126,14 +126,30 @@ func (c *Cmd) execError(e *spec.Error) error {
 // forbidden returns the reason for EACCES.
 func (c *Cmd) forbidden() string {
 	for _, p := range c.plan.Exec {
-		switch mode, _ := c.inJail(p); {
+		mode, head := c.inJail(p)
+		if mode == 0 {
+			continue
+		}
+		kind, needs := host.Interpreter(head)
+		its, _ := c.inJail(needs)
+		switch {
 		case mode&unix.S_IFMT == unix.S_IFDIR:
 			return "it is a directory; name a program in it"
-		case mode&unix.S_IFMT == unix.S_IFREG && mode&0o111 == 0:
+		case mode&unix.S_IFMT != unix.S_IFREG:
+			return "it is a device, FIFO or socket; name a program"
+		case mode&0o111 == 0:
 			return "it has no x permission; run chmod +x on it, or name its interpreter, as in sh FILE"
+		case kind == host.Script && its != 0 && its&0o001 == 0:
+			return "its first line names the interpreter " + words.Quote(needs) + ", which not everybody may execute; " +
+				"run chmod a+x on that"
 		}
 	}
-	return "it is a directory, has no x permission, or lies on a noexec mount"
+	if c.Spec.Tier == spec.TierProcess {
+		return "--tier process executes programs of the system and what flags name: add --ro-bind DIR DIR; or the payload's " +
+			"user may not execute it"
+	}
+	return "the payload's user may not execute it, or not pass a directory above it: run chmod a+x on these; or it lies " +
+		"on a noexec mount"
 }
 
 // missing returns what an existing file lacks when execve(2) returns ENOENT, its interpreter or its loader, and whether
