@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # lib.sh: what the scripts of the VM lane share. Sourced, with bash, from anywhere in the checkout.
 set -euo pipefail
+umask 022 # the users of a guest read its files
 
 PATH=$PATH:/usr/sbin:/sbin # an ordinary user's has no depmod and no mke2fs
 vm=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
