@@ -145,8 +145,8 @@ func (c *Cmd) forbidden() string {
 		}
 	}
 	if c.Spec.Tier == spec.TierProcess {
-		return "--tier process executes programs of the system and what flags name: add --ro-bind DIR DIR; or the payload's " +
-			"user may not execute it"
+		return "--tier process executes programs of the system and what flags name: add --ro-bind DIR DIR; or the " +
+			"payload's user may not execute it"
 	}
 	return "the payload's user may not execute it, or not pass a directory above it: run chmod a+x on these; or it lies " +
 		"on a noexec mount"

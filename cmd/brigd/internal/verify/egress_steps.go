@@ -78,7 +78,7 @@ func runRig(t *task) (list []result) {
 	return list
 }
 
-// perform runs one attack. It has held if the payload says so, and no server and no wire says otherwise.
+// perform runs one attack. It has held if that is the payload's last word, and no server or packet contradicts it.
 func (t *task) perform(r *rig.Rig, a *rig.Attack) result {
 	if a.Needs6 && !r.IPv6 {
 		return result{NotApplicable, "this machine has no IPv6"}

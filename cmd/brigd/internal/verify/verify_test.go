@@ -78,7 +78,7 @@ func TestEgress(t *testing.T) {
 	}
 }
 
-// TestEgressThrough: what reaches a server that no rule may name is seen, whatever the payload says.
+// TestEgressThrough: what reaches a server that no rule may name is seen, though the payload may deny it.
 func TestEgressThrough(t *testing.T) {
 	const reach = "from egress import *\nheard = tcp('93.184.216.35', 80)\n"
 	open := []string{"tcp://93.184.216.35:80"}
