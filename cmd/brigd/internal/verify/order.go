@@ -153,7 +153,9 @@ func (v *verifier) several(list []*candidate) {
 		slots <- true
 		group.Go(func() { // which is new for each, for perform locks its thread
 			defer func() { <-slots }()
-			c.row.Result, c.row.Detail = v.perform(c.Attack, c.fit)
+			if c.row.Result, c.row.Detail = v.perform(c.Attack, c.fit); c.row.Result == Unclear { // on a busy machine
+				c.row.Result, c.row.Detail = v.perform(c.Attack, c.fit)
+			}
 			if c.row.Performed = c.row.Result != NotApplicable; c.row.Result == GotThrough && c.givenUp != "" {
 				c.row.Result = GivenUp
 			}

@@ -288,7 +288,7 @@ func TestTier(t *testing.T) {
 	}
 	r := at(t, `{"tier": "process", "mounts": [{"type": "bind", "source": "$IN", "target": "$IN"}]}`, "")
 	if r.Verdict != verdictHeld || r.Counts[Held] < 14 {
-		t.Errorf("%s: %s", r.Verdict, r.Summary)
+		t.Errorf("%s: %s: %q", r.Verdict, r.Summary, append(r.names(Unclear), r.names(GotThrough)...))
 	}
 	for _, row := range r.Attacks {
 		if row.Performed && row.Layer != "process tier" {
