@@ -54,6 +54,9 @@ func Convert(args []string, read func(fd int) ([]byte, error)) (*convert.Jail, e
 	if o.AsPID1 {
 		c.Flag("--as-pid-1", "no-init")
 	}
+	if o.ExecLabel != "" {
+		c.Flag("--exec-label", "selinux-label", o.ExecLabel)
+	}
 	c.losses()
 	return &c.Jail, nil
 }
@@ -69,7 +72,7 @@ func (c *conversion) losses() {
 	}{
 		{o.SeccompFD != NoFD || len(o.AddSeccomp) > 0, "--seccomp", convert.Weaker, "a compiled filter is not read, " +
 			"and brig's own is in force; write a profile in docker's JSON after --seccomp"},
-		{o.ExecLabel+o.FileLabel != "", "--exec-label, --file-label", convert.Weaker, "brig sets no SELinux label"},
+		{o.FileLabel != "", "--file-label", convert.Weaker, "brig labels no files"},
 		{o.UsernsFD != NoFD || o.Userns2FD != NoFD || o.PIDNSFD != NoFD, "--userns, --userns2, --pidns", convert.Missing,
 			"the jail always has namespaces of its own"},
 		{!o.UnsharePID || !o.UnshareIPC, "without --unshare-pid, --unshare-ipc", convert.Missing,
