@@ -175,9 +175,8 @@ func Begin(p *program.Program, r *Root) *Tree {
 	}
 	b.Add("mount", unix.SYS_UMASK, program.Int(0)) // the modes below are exact
 	b.stage()
-	if r.Later || r.Image != nil || slices.ContainsFunc(r.Entries, func(e Entry) bool {
-		return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted
-	}) {
+	lower := func(e Entry) bool { return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted }
+	if r.Later || r.Image != nil || slices.ContainsFunc(r.Entries, lower) || slices.ContainsFunc(r.Own, lower) {
 		b.openEmpty() // now, since a mount of the caller may cover its place
 	}
 	return t
