@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signals delivers the signals that a shell or a supervisor sends to the keeper of one jail: INT TERM HUP QUIT USR1
-// USR2 TSTP CONT WINCH, except those that the caller ignores.
+// Signals delivers the signals that a shell or a supervisor sends to the keeper of one jail: INT TERM HUP QUIT ABRT
+// USR1 USR2 TSTP CONT WINCH, except those that the caller ignores.
 type Signals struct {
 	pipe  *os.File
 	queue []byte

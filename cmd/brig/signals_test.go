@@ -29,6 +29,7 @@ func TestSignalsThatAskForTheEnd(t *testing.T) {
 		{"two INT", "--timeout 20s --grace 0.3", deaf, []syscall.Signal{unix.SIGINT, unix.SIGINT}, 137, late},
 		{"TERM again and again", "--timeout 20s --grace 0.3", deaf, []syscall.Signal{unix.SIGTERM, unix.SIGTERM, unix.SIGHUP}, 137, late},
 		{"a payload that ends", "--timeout 20s --grace 10s", polite, []syscall.Signal{unix.SIGTERM}, 7, ""},
+		{"ABRT", "--timeout 20s", "echo ready; exec sleep 100", []syscall.Signal{unix.SIGABRT}, 134, "brig: aborted (SIGABRT)\n"},
 		{"a payload without a handler", "--timeout 20s", "echo ready; exec sleep 100", []syscall.Signal{unix.SIGTERM}, 143, "brig: terminated (SIGTERM)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

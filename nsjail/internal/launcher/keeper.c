@@ -17,7 +17,7 @@ struct early brig_early = {-1, -1, -1, 0};
 
 // The signals that the keeper of one jail passes on. os/signal takes two thread switches for each at its start, and a
 // signalfd(2) would miss those that Go unblocks in every thread; so a handler of ours replaces Go's.
-static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
+static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
 enum { NPASSED = sizeof passed / sizeof *passed };
 
 // What the caller ignores (nohup(1)), as it was before the Go runtime changed it.

@@ -85,6 +85,9 @@ func (c *call) execute(j *job, id identity) (int, error) {
 		return 0, err
 	}
 	result, err := r.cmd.Wait()
+	if err == nil && r.interrupted.Load() == int32(unix.SIGABRT) { // isolate's own, and not the program's end
+		err = errorf("Sandbox keeper received fatal signal %d", unix.SIGABRT)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -99,7 +102,7 @@ func (r *running) catchSignals() (stop func()) {
 		defer close(done)
 		for sig, ok := caught.Next(); ok; sig, ok = caught.Next() {
 			switch sig {
-			case unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM:
+			case unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGABRT:
 				r.interrupted.CompareAndSwap(0, int32(sig))
 				r.end()
 			case unix.SIGTSTP:
