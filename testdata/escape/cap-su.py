@@ -4,5 +4,8 @@ import os
 import subprocess
 from kernel import *
 
-done = subprocess.run(["su", "-c", "id -u"], capture_output=True, stdin=subprocess.DEVNULL)
+try:
+    done = subprocess.run(["su", "-c", "id -u"], capture_output=True, stdin=subprocess.DEVNULL)
+except FileNotFoundError:
+    contained("there is no su in this root")
 escaped(done.stdout) if done.returncode == 0 and done.stdout.strip() != str(os.getuid()).encode() else contained(done.stderr.strip())

@@ -4,7 +4,7 @@
 import os
 from kernel import *
 
-names = [line.split(":")[0] for line in open("/etc/passwd")]
+names = [line.split(":")[0] for line in open("/etc/passwd")] if os.path.exists("/etc/passwd") else []
 base = set("root brig daemon bin sys games man lp mail news uucp proxy www-data backup list irc nobody".split())
 if set(names) != base or os.path.exists("/etc/machine-id"):
     escaped(f"the host's accounts or identity: {names[:5]}")

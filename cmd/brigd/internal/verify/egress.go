@@ -30,6 +30,7 @@ const egressParts = 6
 type task struct {
 	Spec     json.RawMessage `json:"spec"`     // the configuration, as for any attack
 	Redirect bool            `json:"redirect"` // it has --net-redirect
+	Python   []string        `json:"python"`   // the words of its command line; what they name is in Spec
 	Dir      string          `json:"dir"`      // for files of the rig
 	Attacks  []*rig.Attack   `json:"attacks"`
 }
@@ -77,7 +78,10 @@ func (v *verifier) part(attacks []*rig.Attack, rows []Row, part int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	t := task{Spec: v.base(&attack.Attack{}).JSON(), Redirect: v.spec.Egress != nil && v.spec.Egress.Redirect, Dir: dir}
+	base := v.base(&attack.Attack{})
+	base.Mounts = append(base.Mounts, v.python.mount...)
+	t := task{Spec: base.JSON(), Python: v.python.words, Dir: dir,
+		Redirect: v.spec.Egress != nil && v.spec.Egress.Redirect}
 	var mine []*Row
 	for i := part; i < len(attacks); i += egressParts {
 		if a := attacks[i]; !a.Kill {

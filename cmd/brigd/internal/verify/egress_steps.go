@@ -130,7 +130,7 @@ func (t *task) jail(r *rig.Rig, a *rig.Attack) (*nsjail.Spec, error) {
 	for target, text := range files {
 		s.Mounts = append(s.Mounts, nsjail.Mount{Type: nsjail.MountData, Content: text, Target: target})
 	}
-	s.Args = []string{"python3", "/egress/" + a.Name}
+	s.Args = append(t.Python, "/egress/"+a.Name)
 	return s, nil
 }
 

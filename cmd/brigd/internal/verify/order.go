@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 
 	"brig/internal/attack"
 	"brig/internal/rig"
-	"brig/internal/words"
 	"brig/nsjail"
 	"brig/testdata"
 
@@ -49,16 +47,19 @@ func verify(ctx context.Context, s *nsjail.Spec, attacks []*attack.Attack, egres
 		return nil, err
 	}
 	c.abi = abi
-	why, err := probe(ctx, s)
+	py, why, err := probe(ctx, s)
 	if err != nil {
 		return nil, err
+	}
+	if why == "" && len(py.mount) > 0 {
+		r.Notes = append(notes[:len(notes):len(notes)], "the root has no python3: this machine's is at "+usrThere)
 	}
 	for _, name := range c.secrets() {
 		if err := os.Setenv(name, secret); err != nil {
 			return nil, err
 		}
 	}
-	v := &verifier{config: c, uid: uid, kernel: string(kernel), ctx: ctx}
+	v := &verifier{config: c, uid: uid, kernel: string(kernel), python: py, ctx: ctx}
 	if r.Attacks, err = v.all(attacks, why, harmful); err != nil {
 		return nil, err
 	}
@@ -69,32 +70,6 @@ func verify(ctx context.Context, s *nsjail.Spec, attacks []*attack.Attack, egres
 	r.Attacks = append(r.Attacks, rows...)
 	r.finish(why)
 	return r, nil
-}
-
-// probe returns why attacks cannot run in the configuration, or "". An error means that there is no such jail.
-func probe(ctx context.Context, s *nsjail.Spec) (why string, err error) {
-	if runtime.GOARCH != "amd64" {
-		return "the attacks know the system calls of x86-64 only", nil
-	}
-	c := nsjail.CommandContext(ctx, s.Args[0])
-	c.Spec = *s.Clone()
-	c.Spec.TTY = false
-	said := &bounded{limit: 400}
-	c.Stderr = said
-	res, err := c.Run()
-	switch {
-	case errors.Is(err, nsjail.ErrNotFound) || errors.Is(err, nsjail.ErrNotExecutable):
-		return "there is no python3 in this root, in which the attacks are written", nil
-	case err != nil:
-		return "", err
-	}
-	for i := range res.Changes {
-		err = errors.Join(err, res.Changes[i].Close())
-	}
-	if res.Status != nsjail.StatusOK {
-		return fmt.Sprintf("python3 does not run in this jail: %s %s", res.Status, words.Quote(string(said.kept))), err
-	}
-	return "", err
 }
 
 // candidate is an attack with its place in the report.

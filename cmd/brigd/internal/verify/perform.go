@@ -35,6 +35,7 @@ type verifier struct {
 	*config
 	uid    int    // of root's payload, on the host
 	kernel string // the text of kernel.py
+	python *python
 	ctx    context.Context
 }
 
@@ -99,6 +100,9 @@ func (v *verifier) run(a *attack.Attack, f *fit, s *attack.Scene) (Result, strin
 	if err != nil {
 		if e := (*nsjail.Error)(nil); a.MayRefuse && errors.As(err, &e) && res == nil {
 			return Held, "brig refuses to make such a jail: " + err.Error()
+		}
+		if errors.Is(err, nsjail.ErrNotFound) {
+			return NotApplicable, "the root does not have what it is written in: " + words.Quote(jail.Args[0])
 		}
 		return Unclear, err.Error()
 	}
@@ -170,5 +174,6 @@ func (v *verifier) jail(a *attack.Attack, f *fit, s *attack.Scene) (*nsjail.Spec
 		{Type: nsjail.MountData, Content: a.Text, Target: attack.Dir + "/" + a.Name},
 		{Type: nsjail.MountData, Content: v.kernel, Target: attack.Dir + "/kernel.py"},
 	}, jail.Mounts...)
+	v.python.run(jail)
 	return jail, nil
 }

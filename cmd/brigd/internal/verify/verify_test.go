@@ -186,7 +186,7 @@ var weakenings = []struct{ spec, only, through, by string }{
 		"input-socket,input-socket-live,input-write", "input-socket input-socket-live", "--optional sockets"},
 	{`{"mounts": [{"type": "bind", "source": "/", "target": "/host"}]}`, "file-host-dir,root-dotdot,etc-write,root-write",
 		"file-host-dir root-dotdot", "--ro-bind / /host"},
-	{`{"mounts": [{"type": "bind", "source": "/tmp", "target": "/t", "writable": true}], "protect": ["@git"]}`,
+	{`{"mounts": [{"type": "bind", "source": "/tmp", "target": "/t", "writable": true}], "protect": ["@git"], "optional": ["sockets"]}`,
 		"file-host-dir,file-shadow", "file-host-dir", "--bind /tmp /t"},
 	{`{"mounts": [{"type": "bind", "source": "/etc", "target": "/etc"}]}`, "file-shadow,file-accounts,etc-write,root-write",
 		"file-accounts file-shadow etc-write", "--ro-bind /etc /etc"},
@@ -297,10 +297,18 @@ func TestTier(t *testing.T) {
 	}
 }
 
-// TestNothing: a root without an interpreter, and bad input, are no success.
+// TestLent: a root without an interpreter has the machine's, and holds what it claims; its user may be root.
+func TestLent(t *testing.T) {
+	r := at(t, `{"rootfs": {"path": "$ROOT"}, "user": "0:0"}`, "cap,ns,mount,proc,file,root")
+	if r.Verdict != verdictHeld || r.Counts[Held] < 40 || !strings.Contains(strings.Join(r.Notes, "\n"), "this machine's is at /escape/usr") {
+		t.Errorf("%s: %s: %q %q", r.Verdict, r.Summary, append(r.names(Unclear), r.names(GotThrough)...), r.Notes)
+	}
+}
+
+// TestNothing: a jail that no attack is for, and bad input, are no success.
 func TestNothing(t *testing.T) {
-	r := at(t, `{"rootfs": {"path": "$ROOT"}}`, "")
-	if r.Verdict != verdictNothing || !strings.Contains(r.Summary, "there is no python3 in this root") || r.Counts[NotApplicable] != len(r.Attacks) {
+	r := at(t, `{}`, "process")
+	if r.Verdict != verdictNothing || !strings.Contains(r.Summary, "no attack applies") || r.Counts[NotApplicable] != len(r.Attacks) {
 		t.Errorf("%s: %s", r.Verdict, r.Summary)
 	}
 	for args, want := range map[string]string{
