@@ -32,10 +32,11 @@ deps-vm:
 deps-test: ## install what the tests need as well
 	@GO='$(GO)' scripts/deps.sh test
 
-build: deps ## build bin/brig and bin/brigd, each one static binary
+build: deps ## build bin/brig, bin/brigd and bin/brigd-queue, each one static binary
 	@mkdir -p bin
 	$(STATIC) build -o bin/brig ./cmd/brig
 	$(STATIC) build -o bin/brigd ./cmd/brigd
+	$(STATIC) build -o bin/brigd-queue ./cmd/brigd-queue
 
 run: build ## the demo: an agent's analysis of real data that then tries to break out
 	@testdata/demo/run.sh bin/brig bin/demo-output
@@ -90,14 +91,14 @@ bench-deps: ## install what make bench compares brig with, as far as Debian has 
 
 install: build ## install the binaries, the manual pages and the completions under PREFIX (/usr/local)
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/man/man8'
-	install -m 755 $(BIN)/brig $(BIN)/brigd '$(DESTDIR)$(PREFIX)/bin/'
+	install -m 755 $(BIN)/brig $(BIN)/brigd $(BIN)/brigd-queue '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 644 docs/brig.1 '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1'
 	install -m 644 docs/brigd.8 '$(DESTDIR)$(PREFIX)/share/man/man8/brigd.8'
 	@scripts/completions.sh bin '$(DESTDIR)$(PREFIX)/share'
 	@test -z '$(ISOLATE)' || ln -s brig '$(DESTDIR)$(PREFIX)/bin/isolate' # make install ISOLATE=1; never over another one
 
 uninstall: ## remove what install has put under PREFIX
-	rm -f '$(DESTDIR)$(PREFIX)/bin/brig' '$(DESTDIR)$(PREFIX)/bin/brigd'
+	rm -f '$(DESTDIR)$(PREFIX)/bin/brig' '$(DESTDIR)$(PREFIX)/bin/brigd' '$(DESTDIR)$(PREFIX)/bin/brigd-queue'
 	rm -f '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1' '$(DESTDIR)$(PREFIX)/share/man/man8/brigd.8'
 	@scripts/completions.sh -r '$(DESTDIR)$(PREFIX)/share'
 	@test "$$(readlink '$(DESTDIR)$(PREFIX)/bin/isolate')" != brig || rm '$(DESTDIR)$(PREFIX)/bin/isolate'

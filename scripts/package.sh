@@ -25,7 +25,7 @@ of() {
 # notices ARCH: the licenses of everything that the programs contain.
 notices() {
 	local path dir each
-	GOARCH=$1 CGO_ENABLED=1 "$GO" list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}' ./cmd/brig ./cmd/brigd |
+	GOARCH=$1 CGO_ENABLED=1 "$GO" list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}' ./cmd/brig ./cmd/brigd ./cmd/brigd-queue |
 		sort -u | { echo "go $("$GO" env GOROOT)" && cat; } |
 		while read -r path dir; do
 			for each in "$dir"/{LICENSE,COPYING,NOTICE}*; do
@@ -43,7 +43,7 @@ stage() {
 	if [ -n "$root" ]; then
 		bin=$work/bin-$1
 		mkdir "$bin"
-		GOARCH=$1 scripts/static.sh build -o "$bin/" ./cmd/brig ./cmd/brigd
+		GOARCH=$1 scripts/static.sh build -o "$bin/" ./cmd/brig ./cmd/brigd ./cmd/brigd-queue
 	fi
 	make -s -o build install BIN="$bin" DESTDIR="$2" PREFIX=/usr >/dev/null
 	gzip -9n "$2"/usr/share/man/man?/*
@@ -54,7 +54,7 @@ stage() {
 	install -m 644 packaging/brigd.json "$2/etc/brig/"
 	gzip -9nc CHANGELOG.md >"$doc/changelog.gz"
 	notices "$1" | gzip -9nc >"$doc/notices.gz"
-	scripts/sbom.py "$GO" "$version" "$1" "$bin/brig" "$bin/brigd" >"$doc/sbom.spdx.json"
+	scripts/sbom.py "$GO" "$version" "$1" "$bin/brig" "$bin/brigd" "$bin/brigd-queue" >"$doc/sbom.spdx.json"
 }
 
 # old DIRECTORY: every time stamp becomes the one of this source.

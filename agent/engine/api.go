@@ -12,6 +12,12 @@ import (
 // Request is one run as the faces take it: HTTP and MCP decode it from JSON, Go programs fill it in. Exactly one of
 // Code (with Language) and Cmd is set.
 type Request struct {
+	// ID is the run's id; "" makes a new one. A run that is delivered twice by a queue has the same id both times.
+	ID string `json:"-"`
+	// Key names the request in a queue: an agent's second request with the same Key is answered as the first.
+	Key string `json:"-"`
+	// Urgency is the request's class in a queue: below 0 after others, above 0 before them.
+	Urgency int `json:"-"`
 	// Language is the language of Code: one of Engine.Languages.
 	Language string `json:"language,omitempty"`
 	// Code is a program's text.
@@ -136,8 +142,23 @@ type Response struct {
 	Enforced map[string]string `json:"enforced,omitempty"`
 	// Warm means that the interpreter was started before the request came; Usage counts its start.
 	Warm bool `json:"warm,omitempty"`
+	// Queue is how the run came to its worker; left out without a queue.
+	Queue *Delivery `json:"queue,omitempty"`
 	// Error is the reason why nothing has run; left out if it has.
 	Error *nsjail.Refusal `json:"error,omitempty"`
+	// RetryAfter is when a queue that is full may have room again; 0 if that is not the reason.
+	RetryAfter time.Duration `json:"-"`
+}
+
+// Delivery is how a run came from a queue to its worker. Delivery is at least once: a run whose worker is lost is
+// started again, and the first result that is stored counts.
+type Delivery struct {
+	// Worker is the name of the worker.
+	Worker string `json:"worker"`
+	// Attempt is 1 for the first delivery; more means that the run may have started before.
+	Attempt int `json:"attempt"`
+	// Waited is how long the run has waited in the queue, in milliseconds of the server's clock.
+	Waited float64 `json:"waited_ms"`
 }
 
 // Violation is something forbidden that a run has tried.
@@ -171,6 +192,8 @@ type Caller struct {
 	Agent string
 	// Grant is what a token allows; nil is no token.
 	Grant *Grant
+	// Counted means that the run is counted in the token's ledger already, by the brigd that put it into a queue.
+	Counted bool
 }
 
 // SandboxRequest asks for a work area: /input (read-only in the jail), /work and /output, kept from run to run.

@@ -82,7 +82,7 @@ func (e *Engine) keep(c Caller, j *nsjail.Job, r *nsjail.Result, begin time.Time
 
 func (e *Engine) capture(c Caller, j *nsjail.Job, r *nsjail.Result, ch *nsjail.Change, begin time.Time) (*ChangeSet,
 	error) {
-	o := owner{j.Agent, c.Grant.IDs(), Caller{j.Agent, c.Grant}.Key()}
+	o := owner{j.Agent, c.Grant.IDs(), Caller{Agent: j.Agent, Grant: c.Grant}.Key()}
 	store, done, err := e.tenants.use(o, true)
 	if err != nil {
 		return nil, err

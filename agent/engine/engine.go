@@ -178,7 +178,7 @@ func (e *Engine) makeVolume(size, inodes int64) (workspace.Volume, error) {
 		Dirs: []string{"input", "work", "output"}})
 }
 
-// newID returns a random name with 130 random bits, which cannot be guessed.
-func newID(kind string) string {
+// NewID returns a random name with 130 random bits, which cannot be guessed.
+func NewID(kind string) string {
 	return kind + "_" + strings.ToLower(rand.Text())
 }

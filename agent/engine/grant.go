@@ -70,12 +70,28 @@ func (e *Engine) checkInputs(c Caller, stdin string, files map[string]File) *nsj
 
 // spend counts the run in the token's ledger. It is called after all other checks have passed.
 func (e *Engine) spend(c Caller, j *nsjail.Job) {
-	if c.Grant == nil || j.Verdict.Refusal != nil {
+	if c.Counted || j.Verdict.Refusal != nil {
 		return
 	}
-	if err := e.opts.Ledger.Spend(c.Grant.token, time.Now()); err != nil {
-		j.Refuse(asRefusal(err, "token", "token_refused"))
+	if no := e.Count(c); no != nil {
+		j.Refuse(no)
 	}
+}
+
+// Count counts a run in the ledger of the caller's token, if there is one. Run does it unless the Caller is Counted.
+func (e *Engine) Count(c Caller) *nsjail.Refusal {
+	if c.Grant == nil {
+		return nil
+	}
+	return asRefusal(e.opts.Ledger.Spend(c.Grant.token, time.Now()), "token", "token_refused")
+}
+
+// Bearer returns the token itself, which is secret, or "" without one.
+func (g *Grant) Bearer() string {
+	if g == nil {
+		return ""
+	}
+	return g.token.Text()
 }
 
 // bounded limits a stream of standard input to the stdin_bytes of the policies.

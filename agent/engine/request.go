@@ -33,7 +33,7 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 	if no = cmp.Or(r.check(), no); no != nil {
 		return nil, no
 	}
-	j := &nsjail.Job{ID: newID("run"), Agent: agent, Token: c.Grant.id(), Sandbox: r.Sandbox, Spec: e.base()}
+	j := &nsjail.Job{ID: cmp.Or(r.ID, NewID("run")), Agent: agent, Token: c.Grant.id(), Sandbox: r.Sandbox, Spec: e.base()}
 	s := &j.Spec
 	s.Args, s.Workdir = slices.Clone(r.Cmd), r.Cwd
 	for _, vars := range []map[string]string{r.Env, r.Secrets} {

@@ -121,7 +121,7 @@ func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error
 // that the refusal is logged.
 func (e *Engine) refuse(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) *Response {
 	if j == nil {
-		return &Response{ID: newID("run"), Status: "refused", ExitCode: -1, Error: no}
+		return &Response{ID: NewID("run"), Status: "refused", ExitCode: -1, Error: no}
 	}
 	j.Refuse(no)
 	res, err := e.chain.Execute(ctx, j)

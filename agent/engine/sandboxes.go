@@ -86,14 +86,14 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 	}
 	var o workspace.CreateOptions
 	ask := *r
-	if no := e.fromSnapshot(Caller{agent, c.Grant}, &ask, &o); no != nil {
+	if no := e.fromSnapshot(Caller{Agent: agent, Grant: c.Grant}, &ask, &o); no != nil {
 		return nil, no
 	}
 	for _, p := range e.policiesOf(c) {
 		ask.Disk, ask.Inodes, ask.TTL = p.NarrowSandbox(ask.Disk, ask.Inodes, ask.TTL)
 	}
 	o.Size, o.Inodes, o.TTL = int64(ask.Disk), ask.Inodes, time.Duration(ask.TTL)
-	o.Chain, o.Account = c.Grant.IDs(), Caller{agent, c.Grant}.Key()
+	o.Chain, o.Account = c.Grant.IDs(), Caller{Agent: agent, Grant: c.Grant}.Key()
 	o.Extra = slices.Clone(r.Mounts)
 	if c.Grant != nil {
 		o.Until = c.Grant.token.Expires()

@@ -73,7 +73,7 @@ func (e *Engine) Snapshot(c Caller, id string) (*SnapshotInfo, error) {
 		return nil, asRefusal(err, "sandbox", "snapshot_failed")
 	}
 	r := headerOf(box)
-	r.ID, r.Created = newID("sn"), time.Now()
+	r.ID, r.Created = NewID("sn"), time.Now()
 	hold, err := e.boxes.Hold(r.Account, bytes+inodes<<10)
 	if err != nil {
 		return nil, asRefusal(err, "quota", "snapshot_failed")

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	revokedDir = "revoked"
-	maxReason  = 256
-)
+// RevokedDir is the directory in a ledger's that has a file for each revoked id, named by it.
+const RevokedDir = "revoked"
+
+const maxReason = 256
 
 // revocation is the content of a revoked id's file: the reason and the time.
 type revocation struct {
@@ -88,17 +88,17 @@ func openBeside(path string) (*os.File, error) {
 
 func openRevoked(dir *os.File, path string) (*os.File, error) {
 	d := int(dir.Fd())
-	if err := unix.Mkdirat(d, revokedDir, 0o700); err == nil { // mkdirat(2)
+	if err := unix.Mkdirat(d, RevokedDir, 0o700); err == nil { // mkdirat(2)
 		if err := dir.Sync(); err != nil {
 			return nil, err
 		}
 	} else if !errors.Is(err, unix.EEXIST) {
-		return nil, fmt.Errorf("the ledger %s: %w", path, os.NewSyscallError("mkdirat "+revokedDir, err))
+		return nil, fmt.Errorf("the ledger %s: %w", path, os.NewSyscallError("mkdirat "+RevokedDir, err))
 	}
-	f, err := private(d, revokedDir, path+"/"+revokedDir, unix.O_RDONLY|unix.O_DIRECTORY)
+	f, err := private(d, RevokedDir, path+"/"+RevokedDir, unix.O_RDONLY|unix.O_DIRECTORY)
 	var failed *os.PathError
 	if errors.As(err, &failed) {
-		return nil, fmt.Errorf("the ledger %s: %w", path, os.NewSyscallError("openat "+revokedDir, failed.Err))
+		return nil, fmt.Errorf("the ledger %s: %w", path, os.NewSyscallError("openat "+RevokedDir, failed.Err))
 	}
 	return f, err
 }

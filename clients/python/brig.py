@@ -190,6 +190,7 @@ class Result:
     hints: List[str] = field(default_factory=list)
     enforced: Dict[str, str] = field(default_factory=dict)
     warm: bool = False
+    queue: Optional[Dict[str, Any]] = None
     error: Optional[Dict[str, Any]] = None
 
     @property

@@ -32,7 +32,8 @@ type daemon struct {
 	c        *config.Config
 	log      *slog.Logger
 	engine   *engine.Engine
-	gate     *admit.Gate
+	gate     *admit.Gate // of requests
+	places   *admit.Gate // of jails
 	metrics  *metrics.Metrics
 	trace    *trace.Tracer
 	audit    *audit.Log
@@ -40,6 +41,7 @@ type daemon struct {
 	live     live.Table
 	refused  *audit.Refusals // counts requests that were refused entry; nil without an audit log
 	launcher launcherWatch
+	queued   queued
 	runs     context.Context // cancelled when the remaining runs must end
 }
 
@@ -67,7 +69,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 		return p, err
 	}
 	p.gauges()
-	p.gate = p.newGate()
+	p.gate, p.places = p.newGates()
 	o.Wrap = func(next nsjail.Executor) nsjail.Executor { return p.metrics.Wrap(p.trace.Wrap(p.live.Wrap(next))) }
 	o.Sandboxes.Removed = func(b *workspace.Sandbox, by string, err error) {
 		if err != nil {
@@ -96,6 +98,9 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 	}
 	if c.GoCache {
 		go p.fillGoCache(ctx)
+	}
+	if err = p.openQueue(ctx); err != nil {
+		return p, err
 	}
 	return p, nil
 }
@@ -153,7 +158,8 @@ func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
 // gauges registers the metrics. Their functions are called later, when all parts exist.
 func (p *daemon) gauges() {
 	o := metrics.Options{Version: version, Sandboxes: func() int { return p.engine.SandboxCount() },
-		Depth: func() int { return p.gate.Depth() }, Running: func() int { return p.gate.Running() }, Live: p.live.Sum}
+		Depth:   func() int { return p.gate.Depth() + p.places.Depth() },
+		Running: func() int { return p.places.Running() }, Live: p.live.Sum}
 	if len(p.c.Engine.Warm) > 0 {
 		o.Warm = func() (list []metrics.Warmth) {
 			for _, w := range p.engine.Warmth() {
@@ -170,13 +176,6 @@ func (p *daemon) gauges() {
 		o.AuditBroken = func() bool { return p.audit.Broken() != nil }
 	}
 	p.metrics = metrics.New(o)
-}
-
-func (p *daemon) newGate() *admit.Gate {
-	o := p.c.Gate
-	o.Running = p.c.Places()
-	o.Waited, o.Refused = p.metrics.Waited, p.metrics.Rejected
-	return admit.New(o)
 }
 
 // collect removes what a killed brigd has left: control groups, what stood for absent protected paths, and changes of
@@ -207,14 +206,9 @@ func (p *daemon) collect(parent string) {
 	}
 }
 
-// served returns the engine as HTTP and MCP use it.
-func (p *daemon) served() servedEngine {
-	return servedEngine{p.engine, p.runs, p.metrics, &p.launcher}
-}
-
 // close closes the parts in reverse order.
 func (p *daemon) close(ctx context.Context) error {
-	var errs []error
+	errs := []error{p.queued.close()}
 	if p.engine != nil {
 		errs = append(errs, p.engine.Close())
 	}

@@ -10,9 +10,9 @@ import (
 	"brig/cmd/brigd/internal/metrics"
 )
 
-// servedEngine is the engine as HTTP and MCP use it. A run is cancelled with its request's context or with runs. If
+// localEngine is the engine as HTTP and MCP use it. A run is cancelled with its request's context or with runs. If
 // runs cancelled it, the request is still answered. It counts runs, and detects the loss of the launcher.
-type servedEngine struct {
+type localEngine struct {
 	*engine.Engine
 	runs     context.Context
 	metrics  *metrics.Metrics
@@ -20,12 +20,10 @@ type servedEngine struct {
 }
 
 // Run runs a request, as engine.Engine does.
-func (e servedEngine) Run(ctx context.Context, c engine.Caller, r *engine.Request,
+func (e localEngine) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	stream func(engine.Event)) *engine.Response {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := context.AfterFunc(e.runs, func() { cancel(context.Cause(e.runs)) })
-	defer stop()
+	ctx, cancel := e.bounded(ctx)
+	defer cancel()
 	ctx, done := e.metrics.Request(ctx)
 	a := e.Engine.Run(ctx, c, r, stream)
 	if a.Status == "refused" {
@@ -33,6 +31,13 @@ func (e servedEngine) Run(ctx context.Context, c engine.Caller, r *engine.Reques
 	}
 	e.launcher.record(a)
 	return a
+}
+
+// bounded returns a context that also ends with runs.
+func (e localEngine) bounded(ctx context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(e.runs, func() { cancel(context.Cause(e.runs)) })
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 // launcherFailures is how many consecutive runs may fail for lack of the launcher; brigd then exits.

@@ -23,7 +23,7 @@ import (
 // TestMain runs the suite as root and as an ordinary user, against the real binary: a jail takes over its process
 // before Go starts.
 func TestMain(m *testing.M) {
-	os.Exit(asuser.Main(m, asuser.Build("./cmd/brigd", "brigd"), shareReadme))
+	os.Exit(asuser.Main(m, asuser.Build("./cmd/brigd", "brigd"), asuser.Build("./cmd/brigd-queue", "brigd-queue"), shareReadme))
 }
 
 // brigd is the binary under test, which asuser has built for both users; BRIGD_BIN names another.

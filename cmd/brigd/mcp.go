@@ -31,8 +31,12 @@ func serveMCP(c *config.Config, std cli.Stdio) int {
 
 // options returns what both faces over HTTP, and MCP over stdio, are made of.
 func (p *daemon) options() front.Options {
-	return front.Options{Engine: p.served(), Gate: p.trace.Gate(p.gate), Version: version, Logger: p.log,
+	o := front.Options{Engine: p.served(), Gate: p.trace.Gate(p.gate), Version: version, Logger: p.log,
 		MaxBody: int64(p.c.MaxBody), Changes: p.c.HasCOW(), Apply: p.c.Engine.AllowApply}
+	if p.queued.front != nil {
+		o.Queue = p.queued.front
+	}
+	return o
 }
 
 // mcp returns the HTTP handler for /mcp, /healthz and /metrics.
@@ -74,7 +78,7 @@ func mcpStdio(c *config.Config, std cli.Stdio) int {
 }
 
 func (p *daemon) stdio(ctx context.Context, std cli.Stdio) error {
-	caller, err := p.local()
+	caller, err := p.onStdin()
 	if err != nil {
 		return err
 	}
@@ -98,8 +102,8 @@ func (p *daemon) stdio(ctx context.Context, std cli.Stdio) error {
 	return err
 }
 
-// local returns the caller on stdin, whom --agent or a token names.
-func (p *daemon) local() (engine.Caller, error) {
+// onStdin returns the caller on stdin, whom --agent or a token names.
+func (p *daemon) onStdin() (engine.Caller, error) {
 	bearer := os.Getenv(tokenVar)
 	if bearer == "" {
 		return engine.Caller{Agent: p.c.Agent}, nil

@@ -25,6 +25,7 @@ func program() *cli.Program {
 		Commands: []cli.Command{
 			server("serve", "serve HTTP and JSON, by default on a Unix socket of your own", serve),
 			server("mcp", "serve the Model Context Protocol, on stdin and stdout or with --http", serveMCP),
+			server("worker", "run what comes from a durable queue, with the rules, jails and audit log of serve", work),
 			tool("image", "pull|import|list|inspect|rm|prune|export|commit [ARG...]",
 				"bring images into the store, show and remove them, make new ones", images.Usage, images.Run),
 			tool("policy", "list|show|schema|lint|diff|explain [ARG...]", "check, compare and explain policies",

@@ -146,8 +146,11 @@ func (d *service) ready() bool {
 
 // health returns the details that authenticated callers may read.
 func (d *service) health() map[string]string {
-	m := map[string]string{"running": strconv.Itoa(d.gate.Running()), "waiting": strconv.Itoa(d.gate.Depth()),
+	m := map[string]string{"running": strconv.Itoa(d.places.Running()), "waiting": strconv.Itoa(d.gate.Depth()),
 		"draining": strconv.FormatBool(d.draining.Load())}
+	if w := d.queued.worker; w != nil {
+		m["worker"], m["short_of"] = w.Name(), w.Short()
+	}
 	if d.audit != nil {
 		m["audit"] = "ok"
 		if d.audit.Broken() != nil {
@@ -196,7 +199,7 @@ func (d *service) drain(signals <-chan os.Signal, cancel context.CancelCauseFunc
 		case <-done:
 		}
 	}()
-	if err := d.gate.Drain(ctx); err != nil {
+	if err := errors.Join(d.gate.Drain(ctx), d.queued.drain(ctx)); err != nil {
 		d.log.Warn("runs are cancelled", "running", d.gate.Running(), "cause", err)
 	}
 	for _, end := range d.ended {
@@ -204,7 +207,7 @@ func (d *service) drain(signals <-chan os.Signal, cancel context.CancelCauseFunc
 			d.log.Warn("a session is not ended in order", "error", err)
 		}
 	}
-	if d.gate.Running() > 0 {
+	if d.gate.Running()+d.queued.running() > 0 {
 		cancel(errors.New("brigd is shutting down"))
 	}
 }

@@ -58,7 +58,7 @@ func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) 
 			"alone; add --listen unix:PATH in a directory that they can reach")
 	}
 	where := c.Listen
-	if len(given) == 0 && len(where) == 0 {
+	if len(given) == 0 && len(where) == 0 && c.Command != "worker" {
 		where = []string{"unix"}
 	}
 	for _, w := range where {

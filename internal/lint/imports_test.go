@@ -94,7 +94,7 @@ var ours = map[string][]string{
 	convert + "/nsjail":         {convert, "brig/nsjail"},
 	convert + "/docker":         {convert, "brig/nsjail", "brig/internal/cli"},
 	bwrap:                       {convert, "brig/nsjail"},
-	"brig/cmd/brigd":            append([]string{"brig/internal/cli", "brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "config", daemon + "files", daemon + "front", daemon + "images", daemon + "listen", daemon + "live", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "tokencmd", daemon + "tools/yamljson", daemon + "trace", daemon + "verify"}, wrappers...),
+	"brig/cmd/brigd":            append([]string{"brig/internal/cli", "brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "config", daemon + "files", daemon + "front", daemon + "images", daemon + "listen", daemon + "live", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "queue", daemon + "tokencmd", daemon + "tools/yamljson", daemon + "trace", daemon + "verify"}, wrappers...),
 	daemon + "admit":            {"brig/nsjail"},
 	daemon + "api":              {"brig/nsjail", "brig/agent/engine", "brig/cgroup/monitor", daemon + "front", daemon + "live", daemon + "schema"},
 	daemon + "auditcmd":         {"brig/nsjail", "brig/agent/audit", "brig/agent/token", daemon + "verbs"},
@@ -108,6 +108,8 @@ var ours = map[string][]string{
 	daemon + "mcp":              {"brig/nsjail", "brig/agent/engine", "brig/agent/text", daemon + "front", daemon + "schema", daemon + "tools"},
 	daemon + "metrics":          {"brig/nsjail", "brig/agent/policy", "brig/netns/egress"},
 	daemon + "policycmd":        {"brig/nsjail", "brig/agent/policy", daemon + "files", daemon + "verbs"},
+	daemon + "queue":            {"brig/nsjail", "brig/agent/engine", "brig/agent/token", daemon + "front"},
+	"brig/cmd/brigd-queue":      {"brig/internal/cli"},
 	daemon + "schema":           {"brig/nsjail", "brig/agent/engine"},
 	daemon + "verbs":            {},
 	daemon + "verify":           {"brig/internal/attack", "brig/internal/rig", "brig/netns/egress/policy", "brig/nsjail", "brig/testdata"},
@@ -148,6 +150,8 @@ var doors = map[string]string{
 	"golang.org/x/net/idna":                  "brig/netns/egress/policy",
 	"github.com/google/go-containerregistry": daemon + "images",
 	"github.com/klauspost/compress":          daemon + "images",
+	"github.com/nats-io/nats.go":             daemon + "queue",
+	"github.com/nats-io/nats-server/v2":      "brig/cmd/brigd-queue",
 	"golang.org/x/sys":                       "everybody",
 }
 
@@ -157,7 +161,7 @@ var doors = map[string]string{
 var heavy = []string{"net/http", "crypto/tls", "crypto/x509", "text/template", "html/template", "regexp", "encoding/gob", "encoding/xml",
 	"log/slog", "testing", "plugin", "expvar",
 	"github.com/prometheus", "google.golang.org", "github.com/golang/protobuf", "github.com/cilium/ebpf", "github.com/godbus/dbus",
-	"github.com/coreos", "go.etcd.io/bbolt", "github.com/sirupsen", "github.com/google/go-containerregistry", "github.com/klauspost/compress", "github.com/containerd/cgroups/v3/cgroup"}
+	"github.com/coreos", "go.etcd.io/bbolt", "github.com/sirupsen", "github.com/google/go-containerregistry", "github.com/klauspost/compress", "github.com/nats-io", "github.com/containerd/cgroups/v3/cgroup"}
 
 // pure are the rooms that decide and do nothing else: of the standard library they may import only these packages.
 var pure = map[string][]string{

@@ -62,6 +62,12 @@ var headers = object{
 	"Allow":     object{"description": "the methods that the path takes", "schema": object{"type": "string"}},
 }
 
+// queueHeaders are request headers that are about a queue.
+var queueHeaders = [][2]string{
+	{"Idempotency-Key", "a second request of the caller's with the same key is answered as the first; only with a queue"},
+	{"Prefer", "respond-async: answer with 202 and a run's id, if there is a queue (RFC 7240)"},
+	{"Priority", "u=0 to u=7, the smallest first, if there is a queue: below 3, 3, or above is a class (RFC 9218)"}}
+
 func header(name string) object { return object{"$ref": "#/components/headers/" + name} }
 
 func ref(of any) object { return object{"$ref": refs + reflect.TypeOf(of).Name()} }
@@ -96,6 +102,11 @@ func (rt *route) parameters() []object {
 		list = append(list, object{"name": "path", "in": "path", "required": true, "schema": text,
 			"description": "the path in the jail without its first slash; slashes stand for themselves, each name is " +
 				"percent-encoded for itself"})
+	}
+	if rt.later {
+		for _, h := range queueHeaders {
+			list = append(list, object{"name": h[0], "in": "header", "description": h[1], "schema": text})
+		}
 	}
 	for _, p := range rt.query {
 		s := text
@@ -134,6 +145,11 @@ func (rt *route) responses() object {
 	out := object{strconv.Itoa(rt.status): ok}
 	for _, status := range append(append([]int(nil), usual...), rt.fails...) {
 		out[strconv.Itoa(status)] = failure(status)
+	}
+	if rt.later {
+		out["202"] = object{"description": "it is in the queue: the request has the header Prefer: respond-async",
+			"headers": object{"X-Request-Id": header("RequestId"), "X-Run-Id": header("RunId"), "Location": header("Location")},
+			"content": object{jsonType: object{"schema": ref(RunInfo{})}}}
 	}
 	if rt.open {
 		out["503"] = object{"description": "it takes no runs", "content": object{jsonType: object{"schema": ref(rt.out)}}}

@@ -6,6 +6,7 @@ import (
 
 	"brig/agent/engine"
 	"brig/cgroup/monitor"
+	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/live"
 	"brig/nsjail"
 )
@@ -23,6 +24,7 @@ type route struct {
 	out          any        // of the type of the JSON answer; nil for none
 	rawOut       string     // the type of an answer that is none
 	events       bool       // the answer may also be a stream of engine.Event
+	later        bool       // the answer may also be 202 and a RunInfo
 	open         bool       // for everybody, also by TCP
 	fails        []int      // what else may be answered, besides usual
 	level        slog.Level // of the line in the log
@@ -55,15 +57,17 @@ func runRoutes() []route {
 		{method: "POST", path: "/v1/run", id: "run",
 			summary: "Run a program or a command, in a fresh jail or in a sandbox that the request names.",
 			query:   []param{stdinParam}, in: engine.Request{}, status: 200, out: engine.Response{}, events: true,
-			fails: runFails, handle: (*call).run},
+			later: true, fails: runFails, handle: (*call).run},
 		{method: "POST", path: "/v1/runs/{id}/stdin", id: "sendStdin",
 			summary: "Send more of the standard input of a streamed run. The answer comes when the run has taken it.",
 			query:   []param{{"eof", "1: this is the end of the input", yesNo}}, raw: binary, status: 200,
 			out: StdinTaken{}, fails: []int{408, 409, 415}, handle: (*call).sendStdin},
-		{method: "GET", path: "/v1/runs/{id}", id: "getRun", summary: "Report what a streamed run uses now.",
-			status: 200, out: live.Run{}, handle: (*call).getRun},
+		{method: "GET", path: "/v1/runs/{id}", id: "getRun",
+			summary: "Report what a streamed run uses now, or where a run of the queue is, and its result.",
+			status:  200, out: RunInfo{}, handle: (*call).getRun},
 		{method: "DELETE", path: "/v1/runs/{id}", id: "cancelRun",
-			summary: "Cancel a streamed run. The answer comes when it has ended.", status: 204, handle: (*call).cancelRun},
+			summary: "Cancel a streamed run, or one of the queue. The answer comes when it has ended.", status: 204,
+			handle: (*call).cancelRun},
 	}
 }
 
@@ -153,6 +157,11 @@ func otherRoutes() []route {
 		{method: "DELETE", path: "/v1/changes/{id}", id: "discardChanges",
 			summary: "Remove a change set; only if the operator allows it.", status: 204, fails: []int{409},
 			handle: (*call).discardChanges},
+		{method: "GET", path: "/v1/queue", id: "queue",
+			summary: "Describe the durable queue, its workers, and the runs that were given up; for the operator.",
+			status:  200, out: front.QueueInfo{}, handle: (*call).queueInfo},
+		{method: "POST", path: "/v1/queue/{id}/requeue", id: "requeue",
+			summary: "Let a run begin again that was given up; for the operator.", status: 204, handle: (*call).requeue},
 		{method: "GET", path: "/v1/version", id: "version", summary: "Say which brigd this is.", status: 200,
 			out: Version{}, handle: (*call).version},
 		{method: "GET", path: "/healthz", id: "health",
@@ -180,7 +189,8 @@ func components() []any {
 		engine.ChangeSet{}, engine.ApplyRequest{}, engine.Applied{}, ChangeList{},
 		engine.ImageInfo{}, ImageList{}, engine.Violation{}, nsjail.Denial{}, engine.Truncated{}, engine.Language{},
 		engine.FileInfo{}, engine.TreeStats{},
-		nsjail.Refusal{}, nsjail.Usage{}, SandboxList{}, RunList{}, live.Run{}, monitor.Stats{},
+		nsjail.Refusal{}, nsjail.Usage{}, SandboxList{}, RunList{}, live.Run{}, RunInfo{}, engine.Delivery{}, monitor.Stats{},
+		front.QueueInfo{}, front.WorkerInfo{}, front.DeadRun{},
 		FileList{}, PathAllowed{}, LanguageList{}, StdinTaken{}, Version{}, Health{}}
 }
 

@@ -35,6 +35,11 @@ func (c *call) run() (any, error) {
 	}
 	ctx, cancel := context.WithCancelCause(c.R.Context())
 	defer cancel(nil)
+	if later, err := c.queued(&req); err != nil {
+		return nil, err
+	} else if later {
+		return c.submit(ctx, &req)
+	}
 	var in *stdin
 	if c.query.Has("stdin") {
 		if kind == jsonType {
@@ -91,7 +96,7 @@ func (c *call) runWhole(ctx context.Context, req *engine.Request) (any, error) {
 	req.Ended()
 	c.ran(resp.ID)
 	if resp.Error != nil {
-		return nil, resp.Error
+		return nil, front.Later(resp.Error, resp.RetryAfter)
 	}
 	return resp, c.R.Context().Err()
 }
@@ -151,7 +156,7 @@ func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, re
 	}
 	if resp.Error != nil && !c.Wrote() {
 		c.ran(resp.ID)
-		return resp.Error
+		return front.Later(resp.Error, resp.RetryAfter)
 	}
 	if s.broken == nil {
 		s.write(engine.Event{Type: "end", ID: resp.ID, Result: resp})

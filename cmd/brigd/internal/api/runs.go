@@ -42,14 +42,21 @@ func (c *call) find() (*run, error) {
 func (c *call) getRun() (any, error) {
 	r, err := c.find()
 	if err != nil {
+		if info, failed := c.lookUp(); failed != nil || info != nil {
+			return info, failed
+		}
 		return nil, err
 	}
-	return c.Live.Run(r.id), nil
+	u := c.Live.Run(r.id)
+	return RunInfo{ID: u.ID, Usage: u.Usage, NoUsage: u.NoUsage, State: stateRunning}, nil
 }
 
 func (c *call) cancelRun() (any, error) {
 	r, err := c.find()
 	if err != nil {
+		if ok, failed := c.cancelQueued(); failed != nil || ok {
+			return nil, failed
+		}
 		return nil, err
 	}
 	r.cancel(context.Canceled)

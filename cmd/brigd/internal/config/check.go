@@ -17,7 +17,8 @@ import (
 func (c *Config) check(command string) error {
 	return cmp.Or(
 		c.wrong(c.TLS.Cert != "" && c.TLS.Key == "", "tls.cert", " needs its private key; add --tls-key FILE"),
-		c.checkTLS(), c.checkListen(), c.checkPages(), c.checkUIDs(), c.checkBounds(), c.checkWarm(),
+		c.checkTLS(), c.checkJetStream(command), c.checkListen(), c.checkPages(), c.checkUIDs(), c.checkBounds(),
+		c.checkWarm(),
 		c.useless(len(c.Engine.Images) == 0, " is of no use without an image; add --image NAME", "jails.image_store"),
 		c.checkShares(), c.checkLanguages(),
 		c.useless(!c.HasCOW(), " is about shares in mode cow, and there is none; add --share NAME=DIR:cow, or leave it out",

@@ -49,10 +49,12 @@ type Config struct {
 	Engine         engine.Options // a MaxBytesPerAgent of 0 is half of the total
 	SandboxInodes  int
 	Gate           admit.Options
+	JetStream      JetStream
 	DrainTimeout   nsjail.Duration
 	LogFormat      string
 	LogLevel       string
-	HTTP           bool // of brigd mcp, as are Tools and Agent
+	Command        string // serve, mcp or worker
+	HTTP           bool   // of brigd mcp, as are Tools and Agent
 	Tools, Agent   string
 
 	from map[string]string // by Flag.Path: the name under which the setting was given
@@ -68,7 +70,9 @@ func Default() *Config {
 				MaxSize: 1 << 30, DefaultTTL: 30 * time.Minute, MaxTTL: 24 * time.Hour}},
 		SandboxInodes: 16384,
 		Gate:          admit.Options{Queue: 1024, QueuePerCaller: 512},
-		DrainTimeout:  nsjail.Duration(30 * time.Second), LogFormat: "text", LogLevel: "info",
+		JetStream: JetStream{Replicas: 1, AckWait: nsjail.Duration(30 * time.Second), MaxDeliver: 3,
+			KeepResults: nsjail.Duration(24 * time.Hour)},
+		DrainTimeout: nsjail.Duration(30 * time.Second), LogFormat: "text", LogLevel: "info",
 		from: map[string]string{}}
 }
 

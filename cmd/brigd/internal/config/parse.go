@@ -20,12 +20,13 @@ var ErrHelp = errors.New("help is wanted")
 // maxFile is the maximum size of a settings file, in bytes.
 const maxFile = 1 << 20
 
-// Flags returns the flags of a command, serve or mcp, for help and completion.
+// Flags returns the flags of a command, serve, mcp or worker, for help and completion.
 func Flags(command string) []cli.Flag { return table(Default(), command) }
 
-// Parse reads the flags of a command, serve or mcp, and the file named by --config. It returns a checked Config.
+// Parse reads the flags of a command (serve, mcp or worker) and the file of --config. It returns a checked Config.
 func Parse(command string, args []string) (*Config, error) {
 	c := Default()
+	c.Command = command
 	flags := table(c, command)
 	list, rest, help, err := (&cli.Table{Flags: flags}).Scan(args)
 	switch {

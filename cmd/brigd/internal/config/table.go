@@ -17,6 +17,7 @@ func table(c *Config, command string) []cli.Flag {
 	list := slices.Concat(cli.InGroup("Sockets", socketFlags(c)), cli.InGroup("Rules", ruleFlags(c)),
 		cli.InGroup("Jails", jailFlags(c)), cli.InGroup("Sandboxes", sandboxFlags(c)),
 		cli.InGroup("Callers", callerFlags(c)), cli.InGroup("Operation", operationFlags(c)))
+	list = append(list, cli.InGroup("Queue", jetstreamFlags(c))...)
 	if command == "mcp" {
 		list = append(list, cli.InGroup("MCP", mcpFlags(c))...)
 	}

@@ -43,10 +43,73 @@ type Engine interface {
 	Allowed(c engine.Caller, id, path string, write bool) (bool, error)
 }
 
+// Queue is a durable queue that runs go through: a queue.Front.
+type Queue interface {
+	// Submit puts a run into the queue and returns its id, or a response with the reason why not.
+	Submit(ctx context.Context, c engine.Caller, r *engine.Request) (id string, refused *engine.Response)
+	// Lookup returns where a run of the caller's is, or nil if there is none.
+	Lookup(ctx context.Context, c engine.Caller, id string) (*QueueState, error)
+	// Cancel cancels a run of the caller's, and reports whether there is one.
+	Cancel(ctx context.Context, c engine.Caller, id string) (bool, error)
+	// Info describes the queue, and Requeue lets a run begin again that was given up.
+	Info(ctx context.Context) (*QueueInfo, error)
+	Requeue(ctx context.Context, id string) error
+}
+
+// QueueState is where a run is.
+type QueueState struct {
+	Running *engine.Delivery // nil while it waits
+	Result  *engine.Response // nil until it has ended
+}
+
+// QueueInfo is the answer to GET /v1/queue.
+type QueueInfo struct {
+	// Length is how many runs wait or go on.
+	Length int `json:"length"`
+	// Waiting is how many of them wait, by class: high, normal or low.
+	Waiting map[string]int `json:"waiting"`
+	// Rate is how many runs a second have left the queue lately.
+	Rate float64 `json:"per_second"`
+	// Workers are those that have answered.
+	Workers []WorkerInfo `json:"workers"`
+	// Dead are runs that were given up, at most 1,000.
+	Dead []DeadRun `json:"given_up"`
+}
+
+// WorkerInfo is what a worker tells of itself.
+type WorkerInfo struct {
+	Worker string `json:"worker"`
+	Host   string `json:"host"`
+	// Arch is the machine's, as Go names it.
+	Arch string `json:"arch"`
+	// Version is that of its brigd.
+	Version   string            `json:"version"`
+	Languages []engine.Language `json:"languages"`
+	// Slots is how many runs may go on there at once, and Running how many do.
+	Slots   int `json:"slots"`
+	Running int `json:"running"`
+	// ShortOf is why it takes no runs; left out if it does.
+	ShortOf string `json:"short_of,omitempty"`
+	// Taken counts runs that it has taken, Again those of them that another worker may have begun, Dead those that it has
+	// given up, and Late those whose result another worker had stored before.
+	Taken int64 `json:"taken"`
+	Again int64 `json:"again"`
+	Dead  int64 `json:"given_up"`
+	Late  int64 `json:"late"`
+}
+
+// DeadRun is a run that was given up.
+type DeadRun struct {
+	ID     string    `json:"id"`
+	Reason string    `json:"reason"`
+	When   time.Time `json:"when"`
+}
+
 // Options are what the faces are made of. MCP over stdio needs those of the first group only.
 type Options struct {
 	Engine  Engine
 	Gate    trace.Gate
+	Queue   Queue  // nil for none
 	Version string // of brigd
 	// Logger gets a line for each HTTP request. Over stdio it must not write to stdout.
 	Logger *slog.Logger

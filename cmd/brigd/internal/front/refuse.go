@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"brig/cmd/brigd/internal/admit"
 	"brig/cmd/brigd/internal/schema"
@@ -31,13 +32,17 @@ var statuses = map[string]int{
 	"symlink": 403, "permission_denied": 403,
 	"not_found": 404, "too_large": 413, "too_many_sandboxes": 429, "too_much_work": 503, "disk_full": 507,
 	"out_of_sandbox_space": 507,
+	// codes of the queue
+	"no_queue": 404, "key_reused": 422, "bad_key": 400, "bad_priority": 400, "not_queued": 400, "operator_only": 403,
+	"run_given_up": 500, "stream_broken": 500, "worker_gone": 503,
 	// temporary errors: see again
-	"token_ledger": 503, "audit_unavailable": 503, "machine_full": 503,
+	"queue_unavailable": 503,
+	"token_ledger":      503, "audit_unavailable": 503, "machine_full": 503,
 }
 
 // again is the number of seconds after which to retry a temporary error.
 var again = map[string]int{"token_ledger": 5, "audit_unavailable": 5, "machine_full": 5, "too_much_work": 1,
-	"too_many_requests": 1, "body_budget": 1, "too_many_sessions": 5, "draining": 5}
+	"too_many_requests": 1, "body_budget": 1, "too_many_sessions": 5, "draining": 5, "queue_unavailable": 2}
 
 // layers maps layers to their HTTP status.
 var layers = map[string]int{"request": 400, "auth": 401, "token": 403, "policy": 403, "quota": 429, "queue": 429,
@@ -46,6 +51,21 @@ var layers = map[string]int{"request": 400, "auth": 401, "token": 403, "policy":
 // Refuse returns a refusal.
 func Refuse(layer, code, rule, message string, next ...string) *nsjail.Refusal {
 	return &nsjail.Refusal{Message: message, Code: code, Layer: layer, Rule: rule, NextSteps: next}
+}
+
+// AsRefusal returns the refusal that an error is or wraps, or nil.
+func AsRefusal(err error) *nsjail.Refusal {
+	var r *nsjail.Refusal
+	errors.As(err, &r)
+	return r
+}
+
+// Later returns a refusal as an error that tells the caller when to ask again, unless after is 0.
+func Later(no *nsjail.Refusal, after time.Duration) error {
+	if after <= 0 {
+		return no
+	}
+	return &admit.Rejected{Refusal: no, RetryAfter: after}
 }
 
 // refusalOf converts any error to a refusal. An error that is not a refusal is internal: its text is only logged.

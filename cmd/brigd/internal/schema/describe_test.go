@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "rewrite descriptions.json")
 
 // described are the packages whose types the faces show.
-var described = []string{"../../../../nsjail", "../../../../denial", "../../../../agent/engine", "../../../../agent/workspace", "../api", "../live", "../mcp",
+var described = []string{"../../../../nsjail", "../../../../denial", "../../../../agent/engine", "../../../../agent/workspace", "../api", "../front", "../live", "../mcp",
 	"../../../../cgroup/monitor"}
 
 // TestDescriptions: descriptions.json is what the doc comments of the source say.

@@ -1,0 +1,104 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"brig/cmd/brigd/internal/front"
+	"brig/nsjail"
+)
+
+// Headers of a message in the stream of runs that were given up.
+const (
+	reasonHeader  = "Brig-Reason"
+	subjectHeader = "Brig-Subject" // that it had
+)
+
+// bury abandons the run: it is kept with the reason, its caller gets a refusal, and it leaves the queue.
+func (d *delivery) bury(reason string) {
+	id := d.j.ID
+	m := nats.NewMsg(deadSubject + id)
+	m.Data = d.m.Data
+	m.Header.Set(reasonHeader, reason)
+	m.Header.Set(subjectHeader, d.m.Subject)
+	if name := d.m.Header.Get(objectHeader); name != "" {
+		m.Header.Set(objectHeader, name)
+		d.m.Header.Del(objectHeader) // acknowledge keeps it
+	}
+	err := trying(d.ending, always, func(ctx context.Context) error {
+		_, err := d.js.PublishMsg(ctx, m)
+		return err
+	})
+	if err != nil {
+		d.Queue.o.Logger.Error("a run is not given up, and will be delivered again", "run", id, "error", err)
+		return
+	}
+	d.dead.Add(1)
+	d.Queue.o.Logger.Error("a run is given up", "run", id, "reason", reason)
+	a := refused(id, &nsjail.Refusal{Code: "run_given_up", Layer: "queue", Message: reason,
+		NextSteps: []string{"look for what it does to the machine that runs it", "brig queue requeue " + id +
+			" lets it run again"}})
+	d.finish(a)
+}
+
+// given lists runs that were given up, at most 1,000.
+func (q *Queue) given(ctx context.Context) (list []front.DeadRun, err error) {
+	s, err := q.js.Stream(ctx, deadStream)
+	if err != nil {
+		return nil, err
+	}
+	info, err := s.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for seq := max(1, info.State.FirstSeq); seq <= info.State.LastSeq && len(list) < 1000; seq++ {
+		m, err := s.GetMsg(ctx, seq)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			return list, err
+		}
+		list = append(list, front.DeadRun{ID: m.Subject[len(deadSubject):], Reason: m.Header.Get(reasonHeader), When: m.Time})
+	}
+	return list, nil
+}
+
+// Requeue puts a run that was given up into the queue again, under the same id.
+func (q *Queue) Requeue(ctx context.Context, id string) error {
+	s, err := q.js.Stream(ctx, deadStream)
+	if err != nil {
+		return err
+	}
+	old, err := s.GetLastMsgForSubject(ctx, deadSubject+id)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return &nsjail.Refusal{Code: "run_unknown", Layer: "request", Message: "no run with this id was given up",
+			NextSteps: []string{"brig queue lists them"}}
+	}
+	if err != nil {
+		return err
+	}
+	if err := q.results.Purge(ctx, "r."+id); err != nil {
+		return err
+	}
+	m := nats.NewMsg(old.Header.Get(subjectHeader))
+	m.Data = old.Data
+	if name := old.Header.Get(objectHeader); name != "" {
+		m.Header.Set(objectHeader, name)
+	}
+	var j job
+	if json.Unmarshal(old.Data, &j) == nil { // its caller does not wait any more
+		j.Reply, j.Tracked = "", true
+		if m.Data, err = json.Marshal(&j); err != nil {
+			return err
+		}
+	}
+	if _, err := q.js.PublishMsg(ctx, m); err != nil {
+		return err
+	}
+	return s.DeleteMsg(ctx, old.Sequence)
+}

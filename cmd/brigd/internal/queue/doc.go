@@ -1,0 +1,32 @@
+// Package queue puts runs into a durable queue, NATS JetStream, from which workers on any number of machines take them.
+// Only this package imports the client's library; the program brigd-queue is the server for one machine or more.
+//
+// # What is where
+//
+//	stream BRIG_RUNS     brig.runs.CLASS.LANE.TENANT: runs that wait or go on, until they are acknowledged
+//	bucket BRIG_RESULTS  r.ID: the first result of a run; q.ID: who has asked for it, if the result is fetched later
+//	objects BRIG_FILES   requests and results that are too large for a message
+//	stream BRIG_DEAD     brig.dead.ID: runs that were given up, with the reason, for 30 days
+//	bucket BRIG_REVOKED  ids of revoked tokens, so that each brigd revokes what one of them has revoked
+//
+// brig.wake tells that a run has come, brig.cancel.ID ends one, and brig.worker.NAME reaches one worker.
+//
+// # Delivery
+//
+// A worker pulls, and never more than it has free slots. While a run goes on it tells the server so, three times in
+// each wait for an acknowledgement. It stores the result, then acknowledges, and waits until the server confirms that.
+// If a worker or the server is lost in between, the run is delivered again: runs are started at least once. The first
+// stored result counts, because a result is created and never replaced. A run that was delivered more than MaxDeliver
+// times has probably ended its workers; it is given up.
+//
+// # Fairness
+//
+// A class is a priority, and a lane a part of the tenants of a class, by a hash. Each lane has a consumer of its own. A
+// worker takes from the lanes in turn, so that a tenant's thousand runs delay only those in the same lane.
+//
+// # Trust
+//
+// Who may publish to brig.runs may run what the workers' policies allow, as any agent. A capability token travels with
+// its run, and the worker verifies it again when the run starts. The server's own authentication and TLS decide who may
+// publish. Requests are stored as they are, with their secrets.
+package queue

@@ -1,0 +1,238 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"brig/agent/engine"
+	"brig/cmd/brigd/internal/front"
+	"brig/nsjail"
+)
+
+// Front puts runs into the queue and waits for their results.
+type Front struct {
+	*Queue
+	count func(engine.Caller) *nsjail.Refusal
+	inbox string
+
+	mu      sync.Mutex
+	waiters map[string][]*waiter // by the run's id
+}
+
+// NewFront returns a Front. count counts a run in the ledger of the caller's token.
+func NewFront(q *Queue, count func(engine.Caller) *nsjail.Refusal) (*Front, error) {
+	f := &Front{Queue: q, count: count, inbox: nats.NewInbox() + ".", waiters: map[string][]*waiter{}}
+	s, err := q.nc.Subscribe(f.inbox+"*", f.arrived)
+	if err != nil {
+		return nil, err
+	}
+	return f, s.SetPendingLimits(-1, -1) // bounded by what the workers may send without an answer
+}
+
+// Run puts a run into the queue and waits for its result. If ctx ends, the run is cancelled, unless it has a Key.
+func (f *Front) Run(ctx context.Context, c engine.Caller, r *engine.Request,
+	stream func(engine.Event)) *engine.Response {
+	id := runID(c, r)
+	w := f.wait(id)
+	defer f.forget(id, w)
+	j := &job{ID: id, Reply: f.inbox + id, Stream: stream != nil, Tracked: r.Key != ""}
+	w.stream, w.only = stream, stream != nil
+	if stream == nil {
+		w.stream = r.Watch
+	}
+	j.Watch = w.stream != nil
+	if a := f.submit(ctx, c, r, j); a != nil {
+		return a
+	}
+	a, err := f.await(ctx, id, w)
+	if err == nil {
+		return a
+	}
+	if r.Key == "" {
+		f.end(id, c)
+	}
+	return &engine.Response{ID: id, Status: string(nsjail.StatusCancelled), ExitCode: -1}
+}
+
+// Submit puts a run into the queue and returns its id. The result is found later, by Lookup.
+func (f *Front) Submit(ctx context.Context, c engine.Caller, r *engine.Request) (id string, refused *engine.Response) {
+	j := &job{ID: runID(c, r), Tracked: true}
+	if a := f.submit(ctx, c, r, j); a != nil && a.Error != nil && a.Queue == nil {
+		return "", a
+	}
+	return j.ID, nil
+}
+
+// runID returns the id of a run: the same for the same Key of the same caller.
+func runID(c engine.Caller, r *engine.Request) string {
+	if r.Key == "" {
+		return engine.NewID("run")
+	}
+	return "run_" + digest(append([]string{c.Key(), c.Name(), r.Key}, c.Grant.IDs()...)...)
+}
+
+// submit puts a run into the queue. The response is nil if the run is there, and its result if it has ended before.
+func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, j *job) *engine.Response {
+	request := *r
+	request.Agent = ""
+	text, err := json.Marshal(&request)
+	if err != nil {
+		return refused(j.ID, unavailable(err))
+	}
+	j.Agent, j.Token, j.Request, j.Digest = cmp.Or(c.Agent, r.Agent), c.Grant.Bearer(), request, digest(string(text))
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	known := false
+	if r.Key != "" {
+		var a *engine.Response
+		if a, known = f.earlier(ctx, j); a != nil {
+			return a
+		}
+	}
+	if !known {
+		if no := f.count(c); no != nil {
+			return refused(j.ID, no)
+		}
+	}
+	if a := f.publish(ctx, c, j); a != nil {
+		return a
+	}
+	if j.Tracked && !known {
+		text, err := json.Marshal(&record{Agent: c.Name(), Chain: c.Grant.IDs(), Digest: j.Digest})
+		if err == nil {
+			err = trying(ctx, startTime, func(ctx context.Context) error {
+				_, err := f.results.Create(ctx, "q."+j.ID, text)
+				if errors.Is(err, jetstream.ErrKeyExists) {
+					return nil // a worker has begun with it
+				}
+				return err
+			})
+		}
+		if err != nil {
+			return refused(j.ID, unavailable(err))
+		}
+	}
+	return nil
+}
+
+// earlier looks for a run with the same Key. The response is its result, or a refusal.
+func (f *Front) earlier(ctx context.Context, j *job) (a *engine.Response, known bool) {
+	var asked, done *record
+	err := trying(ctx, startTime, func(ctx context.Context) (err error) {
+		if asked, err = f.find(ctx, "q."+j.ID); err == nil {
+			done, err = f.find(ctx, "r."+j.ID)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return refused(j.ID, unavailable(err)), false
+	case asked != nil && asked.Digest != j.Digest:
+		return refused(j.ID, &nsjail.Refusal{Code: "key_reused", Layer: "request", Rule: "Idempotency-Key",
+			Message:   "another request had this Idempotency-Key",
+			NextSteps: []string{"send another key, or none", "send the earlier request as it was"}}), true
+	case done != nil:
+		return done.Result, true
+	}
+	return nil, asked != nil
+}
+
+// publish puts the message of a run into the stream. The server recognizes a second one.
+func (f *Front) publish(ctx context.Context, c engine.Caller, j *job) *engine.Response {
+	body, err := json.Marshal(j)
+	if err != nil {
+		return refused(j.ID, unavailable(err))
+	}
+	tenant := digest(c.Key())
+	l := laneOf(j.Request.Urgency, tenant)
+	var full *jetstream.APIError
+	err = trying(ctx, startTime, func(ctx context.Context) error {
+		m, err := f.pack(ctx, l.subject(tenant), "job."+j.ID, body)
+		if err == nil {
+			_, err = f.js.PublishMsg(ctx, m, jetstream.WithMsgID(j.ID), jetstream.WithExpectStream(runsStream))
+		}
+		if errors.As(err, &full) && strings.HasPrefix(full.Description, "maximum messages") {
+			return nil
+		}
+		full = nil
+		return err
+	})
+	switch {
+	case err != nil: // it may be there nevertheless
+		go f.end(j.ID, c)
+		return refused(j.ID, unavailable(err))
+	case full != nil:
+		a := refused(j.ID, &nsjail.Refusal{Code: "queue_full", Layer: "queue", Rule: "queue",
+			Message: "as many runs wait as may wait", NextSteps: []string{"send the same request again later, as " +
+				"Retry-After says", "or let your earlier runs end, or cancel them"}})
+		a.RetryAfter = f.rates.retry()
+		return a
+	}
+	if err := f.nc.Publish(wakeSubject, []byte(l.consumer())); err != nil {
+		f.o.Logger.Debug("workers are not woken and look for themselves", "error", err)
+	}
+	return nil
+}
+
+// cancelTime is how long a worker may take to answer that it runs a run.
+const cancelTime = time.Second
+
+// end cancels a run, wherever it is. If no worker runs it, its result is stored here, and no worker will start it.
+func (f *Front) end(id string, c engine.Caller) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	if _, err := f.nc.Request(cancelSubject+id, nil, cancelTime); err == nil {
+		return
+	}
+	err := trying(ctx, startTime, func(ctx context.Context) error {
+		_, err := f.store(ctx, id, &record{Agent: c.Name(), Chain: c.Grant.IDs(),
+			Result: &engine.Response{ID: id, Status: string(nsjail.StatusCancelled), ExitCode: -1}})
+		return err
+	})
+	if err == nil {
+		err = f.nc.Publish(cancelSubject+id, nil) // a worker may have started it meanwhile
+	}
+	if err != nil {
+		f.o.Logger.Warn("a run could not be cancelled", "run", id, "error", err)
+	}
+}
+
+// Lookup returns where a run is that the caller has submitted; nil if there is none.
+func (f *Front) Lookup(ctx context.Context, c engine.Caller, id string) (*front.QueueState, error) {
+	for _, key := range []string{"r." + id, "q." + id} {
+		r, err := f.find(ctx, key)
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		if r == nil {
+			continue
+		}
+		if chain := c.Grant.IDs(); r.Agent != c.Name() || len(chain) > len(r.Chain) ||
+			!slices.Equal(chain, r.Chain[:len(chain)]) {
+			return nil, nil
+		}
+		return &front.QueueState{Running: r.Running, Result: r.Result}, nil
+	}
+	return nil, nil
+}
+
+// Cancel cancels a run that the caller has submitted. It reports whether there is one.
+func (f *Front) Cancel(ctx context.Context, c engine.Caller, id string) (bool, error) {
+	s, err := f.Lookup(ctx, c, id)
+	if err != nil || s == nil {
+		return false, err
+	}
+	if s.Result == nil {
+		f.end(id, c)
+	}
+	return true, nil
+}

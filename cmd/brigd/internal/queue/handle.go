@@ -1,0 +1,292 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"brig/agent/engine"
+	"brig/cmd/brigd/internal/front"
+	"brig/nsjail"
+)
+
+// delivery is a run that a worker has taken.
+type delivery struct {
+	*Worker
+	m     *nats.Msg
+	tries int // this one included
+	j     job
+	by    engine.Caller
+	seq   int // of the next message to the Front
+	owed  int // events since the Front's last answer
+	bytes int
+}
+
+// handle performs one delivery: it runs the run, stores its result and acknowledges it, or leaves it to others.
+func (w *Worker) handle(m *nats.Msg) {
+	meta, err := m.Metadata()
+	if err != nil {
+		w.Queue.o.Logger.Error("a message of the queue cannot be read", "error", err)
+		return
+	}
+	d := &delivery{Worker: w, m: m, tries: int(meta.NumDelivered)}
+	defer d.beat()()
+	ctx := context.Background()
+	if err := trying(ctx, patience, d.open); errors.Is(err, errPermanent) {
+		d.j.ID = "unreadable-" + strconv.FormatUint(meta.Sequence.Stream, 10)
+		d.bury(err.Error())
+		return
+	} else if err != nil {
+		w.Queue.o.Logger.Warn("a run cannot be read now, and will be delivered again", "error", err)
+		return
+	}
+	if d.tries > 1 {
+		w.again.Add(1)
+	}
+	if most := w.Queue.o.MaxDeliver; d.tries > most {
+		d.bury(fmt.Sprintf("its workers were lost while it ran, or could not run it, %d times", most))
+		return
+	}
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w.mu.Lock()
+	w.running[d.j.ID] = cancel
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		delete(w.running, d.j.ID)
+		w.mu.Unlock()
+	}()
+	// after this the run can be cancelled, so that no cancellation falls between the two
+	if r, err := d.find(ctx, "r."+d.j.ID); err == nil && r != nil {
+		d.late.Add(1)
+		d.acknowledge()
+		return
+	}
+	how := &engine.Delivery{Worker: w.Name(), Attempt: d.tries, Waited: milliseconds(w.waited(meta.Timestamp))}
+	a := d.run(run, how)
+	if d.leave(a) {
+		return
+	}
+	a.Queue = how
+	d.finish(a)
+}
+
+const (
+	// patience is how long a call of the server is tried without which a delivery cannot go on. The server then delivers
+	// the run again.
+	patience = 4 * soon
+	// always is longer than any outage: what must not be lost is tried until the worker ends.
+	always = 30 * 24 * time.Hour
+)
+
+// milliseconds returns a time in milliseconds, to the microsecond.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// open reads the run.
+func (d *delivery) open(ctx context.Context) error {
+	body, err := d.unpack(ctx, d.m.Header, d.m.Data)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, &d.j); err != nil {
+		return fmt.Errorf("%w: %w", errPermanent, err)
+	}
+	if !front.ID.MatchString(d.j.ID) {
+		return fmt.Errorf("%w: its id is none", errPermanent)
+	}
+	return nil
+}
+
+// beat tells the server that the run goes on, three times in each wait for an acknowledgement.
+func (d *delivery) beat() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		tick := time.NewTicker(d.ackWait / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if err := d.m.InProgress(); err != nil {
+					d.Queue.o.Logger.Debug("the queue does not learn that a run goes on", "run", d.j.ID, "error", err)
+				}
+			}
+		}
+	}()
+	return cancel
+}
+
+// caller returns who has asked for the run. A token is verified again: it may have been revoked meanwhile.
+func (d *delivery) caller() (engine.Caller, *nsjail.Refusal) {
+	c := engine.Caller{Agent: d.j.Agent, Counted: true}
+	if d.j.Token == "" {
+		if d.Worker.o.RequireToken {
+			return c, &nsjail.Refusal{Code: "token_required", Layer: "token",
+				Message:   "the worker " + d.Name() + " runs nothing without a capability token, and the run has none",
+				NextSteps: []string{"send a token with the request"}}
+		}
+		return c, nil
+	}
+	of, no := d.Worker.o.Runner.Authenticate(d.j.Token, time.Now())
+	if no != nil {
+		return c, no
+	}
+	if of.Agent != "" && d.j.Agent != "" && of.Agent != d.j.Agent {
+		return c, &nsjail.Refusal{Code: "agent_mismatch", Layer: "auth",
+			Message: "the run is of another agent than its token"}
+	}
+	if c.Grant = of.Grant; of.Agent != "" {
+		c.Agent = of.Agent
+	}
+	return c, nil
+}
+
+// run runs the run.
+func (d *delivery) run(ctx context.Context, how *engine.Delivery) *engine.Response {
+	c, no := d.caller()
+	if no != nil {
+		return refused(d.j.ID, no)
+	}
+	d.by = c
+	if d.j.Tracked {
+		text, err := json.Marshal(&record{Agent: c.Name(), Chain: c.Grant.IDs(), Digest: d.j.Digest, Running: how})
+		if err == nil {
+			_, err = d.results.Put(ctx, "q."+d.j.ID, text)
+		}
+		if err != nil {
+			d.Queue.o.Logger.Debug("that a run goes on is not recorded", "run", d.j.ID, "error", err)
+		}
+	}
+	r := d.j.Request
+	r.ID = d.j.ID
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var stream func(engine.Event)
+	if d.j.Watch {
+		send := func(e engine.Event) {
+			if err := d.event(e); err != nil {
+				cancel(fmt.Errorf("nobody takes the output: %w", err))
+			}
+		}
+		if d.j.Stream {
+			stream = send
+		} else {
+			r.Watch = send
+		}
+	}
+	a := d.Worker.o.Runner.Run(ctx, c, &r, stream)
+	a.ID = d.j.ID
+	return a
+}
+
+// event sends a piece of the output, and waits for an answer where the window is full.
+func (d *delivery) event(e engine.Event) error {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	m := d.message(text)
+	d.owed, d.bytes = d.owed+1, d.bytes+len(text)
+	if d.owed < windowEvents && d.bytes < windowBytes {
+		return d.nc.PublishMsg(m)
+	}
+	d.owed, d.bytes = 0, 0
+	_, err = d.nc.RequestMsg(m, 30*time.Second)
+	return err
+}
+
+// message returns the next message to the Front.
+func (d *delivery) message(body []byte) *nats.Msg {
+	m := &nats.Msg{Subject: d.j.Reply, Data: body, Header: nats.Header{}}
+	m.Header.Set(attemptHeader, strconv.Itoa(d.tries))
+	m.Header.Set(seqHeader, strconv.Itoa(d.seq))
+	d.seq++
+	return m
+}
+
+// passing are codes of refusals that another attempt may not meet: it is the worker that lacks something.
+var passing = map[string]bool{"machine_full": true, "audit_unavailable": true, "token_ledger": true, "draining": true}
+
+// shortPause is how long a worker takes no runs after it could not run one.
+const shortPause = 2 * time.Second
+
+// leave leaves the run to another attempt, or buries it, if this worker could not run it. It returns false if the
+// response is the run's result.
+func (d *delivery) leave(a *engine.Response) bool {
+	if d.killed.Load() && a.Status == string(nsjail.StatusCancelled) {
+		d.nak(0)
+		return true
+	}
+	if a.Error == nil || !passing[a.Error.Code] && a.Error.Rule != "launcher" {
+		return false
+	}
+	d.mu.Lock()
+	d.pause = time.Now().Add(shortPause)
+	d.mu.Unlock()
+	if d.tries >= d.Queue.o.MaxDeliver {
+		d.bury("no worker could run it: " + a.Error.Message)
+		return true
+	}
+	d.nak(shortPause)
+	return true
+}
+
+// nak returns the run to the queue. If that fails, the server delivers it again when its wait ends.
+func (d *delivery) nak(after time.Duration) {
+	if err := d.m.NakWithDelay(after); err != nil {
+		d.Queue.o.Logger.Debug("a run is not given back at once", "run", d.j.ID, "error", err)
+	}
+}
+
+// finish stores the result, acknowledges the run and tells the Front. It goes on until the server takes the result, and
+// keeps the slot meanwhile.
+func (d *delivery) finish(a *engine.Response) {
+	first := false
+	err := trying(d.ending, always, func(ctx context.Context) (err error) {
+		first, err = d.store(ctx, d.j.ID, &record{Agent: d.by.Name(), Chain: d.by.Grant.IDs(), Result: a})
+		return err
+	})
+	if err != nil {
+		d.Queue.o.Logger.Error("a result is not stored, and the run will be delivered again", "run", d.j.ID, "error", err)
+		return
+	}
+	if !first {
+		d.late.Add(1)
+	}
+	d.acknowledge()
+	if d.j.Reply == "" || !first {
+		return
+	}
+	text, err := json.Marshal(a)
+	if err != nil || !d.fits(text) {
+		text = nil
+	}
+	m := d.message(text)
+	m.Header.Set(doneHeader, "1")
+	if err := d.nc.PublishMsg(m); err != nil {
+		d.Queue.o.Logger.Debug("the front looks for the result itself", "run", d.j.ID, "error", err)
+	}
+}
+
+// acknowledge removes the run from the queue, and waits until the server confirms it. If that fails, the run is
+// delivered again, and its result found.
+func (d *delivery) acknowledge() {
+	err := trying(context.Background(), patience, func(context.Context) error {
+		_, err := d.nc.Request(d.m.Reply, []byte("+ACK"), soon)
+		return err
+	})
+	if err != nil {
+		d.Queue.o.Logger.Warn("a run that has ended is not acknowledged", "run", d.j.ID, "error", err)
+		return
+	}
+	if name := d.m.Header.Get(objectHeader); name != "" {
+		d.drop(context.Background(), name)
+	}
+}

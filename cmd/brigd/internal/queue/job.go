@@ -1,0 +1,171 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"brig/agent/engine"
+	"brig/nsjail"
+)
+
+// job is a run as it travels.
+type job struct {
+	ID     string `json:"id"`
+	Agent  string `json:"agent,omitempty"`
+	Token  string `json:"token,omitempty"`  // a capability token
+	Stream bool   `json:"stream,omitempty"` // the output is sent as events, and is not in the result
+	Watch  bool   `json:"watch,omitempty"`  // the output is sent as events
+	// Reply is the subject for events and for the result; "" if the result is only stored.
+	Reply   string         `json:"reply,omitempty"`
+	Tracked bool           `json:"tracked,omitempty"` // GET /v1/runs/ID may ask where it is
+	Digest  string         `json:"digest,omitempty"`  // of the request
+	Request engine.Request `json:"request"`
+}
+
+// record is what a bucket knows of a run.
+type record struct {
+	Agent string   `json:"agent"`
+	Chain []string `json:"chain,omitempty"` // the ids of the token's blocks
+	// Digest is of the request, in the key q.ID.
+	Digest string `json:"digest,omitempty"`
+	// Running is set while a worker runs it, in the key q.ID.
+	Running *engine.Delivery `json:"running,omitempty"`
+	// Result is set in the key r.ID, or Object is the name of an object with the record.
+	Result *engine.Response `json:"result,omitempty"`
+	Object string           `json:"object,omitempty"`
+}
+
+const (
+	// objectHeader names the object with the body of a message that is too large.
+	objectHeader = "Brig-Object"
+	// headroom is what a message needs besides its body, in bytes.
+	headroom = 8 << 10
+)
+
+// errPermanent means that another attempt will fail as well.
+var errPermanent = errors.New("it cannot be read")
+
+// fits reports whether a text fits into a message.
+func (q *Queue) fits(text []byte) bool { return int64(len(text)) <= q.nc.MaxPayload()-headroom }
+
+// pack returns a message with a body, which is put into the object store if it is too large.
+func (q *Queue) pack(ctx context.Context, subject, name string, body []byte) (*nats.Msg, error) {
+	m := &nats.Msg{Subject: subject, Data: body, Header: nats.Header{}}
+	if q.fits(body) {
+		return m, nil
+	}
+	m.Data = nil
+	m.Header.Set(objectHeader, name)
+	_, err := q.files.PutBytes(ctx, name, body)
+	return m, err
+}
+
+// unpack returns the body of a message.
+func (q *Queue) unpack(ctx context.Context, h nats.Header, body []byte) ([]byte, error) {
+	name := h.Get(objectHeader)
+	if name == "" {
+		return body, nil
+	}
+	body, err := q.files.GetBytes(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, fmt.Errorf("%w: its body is not in the object store", errPermanent)
+	}
+	return body, err
+}
+
+// drop removes an object that is no longer needed. What cannot be removed now stays, which costs only its space.
+func (q *Queue) drop(ctx context.Context, name string) {
+	if err := q.files.Delete(ctx, name); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		q.o.Logger.Warn("an object of the queue is not removed", "object", name, "error", err)
+	}
+}
+
+// store stores the result of a run if it is the first. first is false if there is one already.
+func (q *Queue) store(ctx context.Context, id string, r *record) (first bool, err error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return false, err
+	}
+	key, large := "r."+id, ""
+	if !q.fits(text) {
+		large = engine.NewID(key) // a second result must not replace the object of the first
+		if _, err := q.files.PutBytes(ctx, large, text); err != nil {
+			return false, err
+		}
+		if text, err = json.Marshal(&record{Agent: r.Agent, Chain: r.Chain, Object: large}); err != nil {
+			return false, err
+		}
+	}
+	_, err = q.results.Create(ctx, key, text)
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		if large != "" {
+			q.drop(ctx, large)
+		}
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// find returns the record of a key, q.ID or r.ID; nil if there is none.
+func (q *Queue) find(ctx context.Context, key string) (*record, error) {
+	e, err := q.results.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &record{}
+	if err := json.Unmarshal(e.Value(), r); err != nil {
+		return nil, fmt.Errorf("the record %s: %w", key, err)
+	}
+	if r.Object != "" {
+		text, err := q.files.GetBytes(ctx, r.Object)
+		if err != nil {
+			return nil, fmt.Errorf("the result of %s: %w", key[2:], err)
+		}
+		return r, json.Unmarshal(text, r)
+	}
+	return r, nil
+}
+
+// unavailable returns the refusal of a request that the queue's server does not answer.
+func unavailable(why error) *nsjail.Refusal {
+	return &nsjail.Refusal{Code: "queue_unavailable", Layer: "queue",
+		Message:   "the queue does not take or return runs at present: " + why.Error(),
+		NextSteps: []string{"send the same request again in a few seconds, with the same Idempotency-Key if it has one"}}
+}
+
+// refused returns the response to a run that was not started.
+func refused(id string, no *nsjail.Refusal) *engine.Response {
+	return &engine.Response{ID: id, Status: "refused", ExitCode: -1, Error: no}
+}
+
+// soon is how long a call of the server may take before it is tried again.
+const soon = 5 * time.Second
+
+// trying calls do until it succeeds, with pauses, at most for limit. It returns the last error. An error that is
+// errPermanent is not tried again.
+func trying(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		try, cancel := context.WithTimeout(ctx, soon)
+		err := do(try)
+		cancel()
+		if err == nil || errors.Is(err, errPermanent) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package queue
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// sampleEvery is the interval at which the length of the queue is looked at.
+const sampleEvery = 2 * time.Second
+
+// rates are what the queue's leader has told of its length. Followers may tell old numbers (nats-server issue 5576).
+type rates struct {
+	mu      sync.Mutex
+	length  int
+	left    uint64        // runs that have left the queue since it was made
+	perSec  float64       // runs that leave it each second: a moving average
+	offset  time.Duration // of the server's clock from ours
+	sampled time.Time
+}
+
+// Watch samples the queue until ctx ends.
+func (q *Queue) Watch(ctx context.Context) {
+	for tick := time.NewTicker(sampleEvery); ; {
+		q.sample(ctx)
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// sample looks at the queue once. What cannot be read is read the next time.
+func (q *Queue) sample(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	begin := time.Now()
+	info, err := q.runs.Info(ctx)
+	if err != nil {
+		return
+	}
+	r := &q.rates
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	left := info.State.LastSeq - info.State.Msgs
+	if passed := now.Sub(r.sampled).Seconds(); !r.sampled.IsZero() && left >= r.left {
+		r.perSec += (float64(left-r.left)/passed - r.perSec) / 3
+	}
+	r.length, r.left, r.sampled = int(info.State.Msgs), left, now
+	if !info.TimeStamp.IsZero() {
+		r.offset = info.TimeStamp.Sub(begin.Add(now.Sub(begin) / 2))
+	}
+}
+
+// waited returns how long a message has been stored, by the server's clock.
+func (q *Queue) waited(stored time.Time) time.Duration {
+	q.rates.mu.Lock()
+	defer q.rates.mu.Unlock()
+	return max(0, time.Since(stored)+q.rates.offset)
+}
+
+// The bounds of the estimate for a full queue.
+const (
+	minRetry = time.Second
+	maxRetry = time.Minute
+)
+
+// retry estimates when a full queue has room for a caller's next run: when a tenth of it has left.
+func (r *rates) retry() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.perSec <= 0 {
+		return maxRetry
+	}
+	return max(minRetry, min(maxRetry, time.Duration(float64(r.length)/10/r.perSec*float64(time.Second))))
+}

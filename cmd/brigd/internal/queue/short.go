@@ -1,0 +1,42 @@
+package queue
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a machine must have left so that a worker takes runs, in bytes.
+const (
+	minDisk   = 64 << 20
+	minMemory = 128 << 20
+)
+
+// Short returns what this machine is short of, or "": disk space below one of the directories, or memory.
+func Short(dirs ...string) string {
+	for _, dir := range dirs {
+		var st unix.Statfs_t
+		if err := unix.Statfs(dir, &st); err != nil { // statfs(2)
+			return fmt.Sprintf("the disk of %s, which cannot be looked at: %v", dir, err)
+		}
+		if free := int64(st.Bavail) * st.Bsize; free < minDisk {
+			return fmt.Sprintf("disk: %d MiB are free at %s", free>>20, dir)
+		}
+	}
+	text, err := os.ReadFile("/proc/meminfo") // proc_meminfo(5)
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(text), "MemAvailable:")
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		return "" // kernels without that line
+	}
+	if kib, err := strconv.ParseInt(fields[0], 10, 64); err == nil && kib<<10 < minMemory {
+		return fmt.Sprintf("memory: %d MiB are available", kib>>10)
+	}
+	return ""
+}

@@ -1,0 +1,140 @@
+package queue
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// heat marks all lanes as worth a look.
+func (w *Worker) heat() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range lanes() {
+		w.hot[l] = true
+	}
+}
+
+// wake marks a lane that a run has come to.
+func (w *Worker) wake(m *nats.Msg) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range lanes() {
+		if l.consumer() == string(m.Data) {
+			w.hot[l] = true
+		}
+	}
+	select {
+	case w.woken <- struct{}{}:
+	default:
+	}
+}
+
+// take takes a run from the next lane that has one, and starts it in the place that the caller has made. It returns
+// false if there is none.
+func (w *Worker) take() bool {
+	for _, l := range w.order() {
+		w.mark(l, false) // before the look, so that no wake is lost
+		m, more, err := w.next(l)
+		if err != nil {
+			w.Queue.o.Logger.Debug("a lane cannot be read", "lane", l.consumer(), "error", err)
+			return false
+		}
+		if more {
+			w.mark(l, true)
+		}
+		if m == nil {
+			continue
+		}
+		w.taken.Add(1)
+		w.mu.Lock()
+		w.served[l] = w.turn
+		w.mu.Unlock()
+		w.going.Add(1)
+		go func() {
+			defer w.going.Done()
+			defer func() { <-w.slots }()
+			w.handle(m)
+		}()
+		return true
+	}
+	return false
+}
+
+// lowTurn is how often the lowest class is first, so that it goes on when the others never end.
+const lowTurn = 8
+
+// order returns the lanes that are worth a look, a class after the other, and in it first those that were served the
+// longest ago.
+func (w *Worker) order() []lane {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turn++
+	list := slices.DeleteFunc(lanes(), func(l lane) bool { return !w.hot[l] })
+	up := w.turn%lowTurn == 0
+	slices.SortStableFunc(list, func(a, b lane) int {
+		class := cmp.Compare(rank(a), rank(b))
+		if up {
+			class = -class
+		}
+		return cmp.Or(class, cmp.Compare(w.served[a], w.served[b]))
+	})
+	return list
+}
+
+// rank returns the place of a lane's class, the highest class first.
+func rank(l lane) int {
+	for i, c := range classes {
+		if c.name == l.class {
+			return i
+		}
+	}
+	return len(classes)
+}
+
+// mark notes whether a lane is worth a look.
+func (w *Worker) mark(l lane, hot bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hot[l] = hot
+}
+
+// ask asks for one message without a wait. It expires, in nanoseconds: otherwise the server would keep a request for a
+// message that it counts and then does not have, and answer it long after we have given up.
+var ask = []byte(`{"batch":1,"no_wait":true,"expires":20000000}`)
+
+// next asks the server for one message of a lane. m is nil if there is none; more is false if there is none after it. A
+// message comes under its own subject, so that nats.Conn.Request could not match it to the request. One that comes too
+// late is taken by the next call.
+func (w *Worker) next(l lane) (m *nats.Msg, more bool, err error) {
+	w.asked++
+	reply := w.inbox + strconv.Itoa(w.asked)
+	if err := w.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+runsStream+"."+l.consumer(), reply, ask); err != nil {
+		return nil, false, err
+	}
+	for end := time.Now().Add(soon); ; {
+		if m, err = w.answers.NextMsg(time.Until(end)); err != nil {
+			return nil, false, err
+		}
+		status := m.Header.Get("Status")
+		if status == "" {
+			break
+		}
+		switch {
+		case m.Subject != reply: // an answer to an earlier request
+		case status == "404", status == "408":
+			return nil, false, nil
+		default:
+			return nil, false, errors.New(status + " " + m.Header.Get("Description"))
+		}
+	}
+	meta, err := m.Metadata()
+	if err != nil {
+		return nil, false, err
+	}
+	return m, meta.NumPending > 0, nil
+}
