@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -56,7 +57,7 @@ func TestQueueSurvivesKills(t *testing.T) {
 				_ = workers[i].cmd.Wait()
 				workers[i] = worker(t, at, args...)
 			} else {
-				down = nodes[leader(t, nodes)]
+				down = nodes[leader(p, len(nodes))]
 				down.kill()
 			}
 		}
@@ -103,8 +104,12 @@ func TestQueueSurvivesKills(t *testing.T) {
 	}
 }
 
-// leader returns the server that leads, or another if that cannot be found out: it is to be killed in any case.
-func leader(t *testing.T, nodes []*node) int {
-	t.Helper()
-	return rand.IntN(len(nodes))
+// leader returns the number of the server that leads, or of another if that is not known now.
+func leader(p *proc, count int) int {
+	_, q := p.do("GET", "/v1/queue", nil)
+	name, _ := q["leader"].(string)
+	if i, err := strconv.Atoi(strings.TrimPrefix(name, "n")); err == nil && i < count {
+		return i
+	}
+	return rand.IntN(count)
 }

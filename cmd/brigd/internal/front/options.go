@@ -68,6 +68,8 @@ type QueueInfo struct {
 	Length int `json:"length"`
 	// Waiting is how many of them wait, by class: high, normal or low.
 	Waiting map[string]int `json:"waiting"`
+	// Leader is the server that leads the runs' stream; left out if there is one server.
+	Leader string `json:"leader,omitempty"`
 	// Rate is how many runs a second have left the queue lately.
 	Rate float64 `json:"per_second"`
 	// Workers are those that have answered.

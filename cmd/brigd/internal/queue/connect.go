@@ -72,7 +72,9 @@ func (q *Queue) makeSoon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for {
-		err := q.make(ctx)
+		try, end := context.WithTimeout(ctx, soon) // a call has no answer while there is no leader
+		err := q.make(try)
+		end()
 		var wrong *layoutError
 		if err == nil || errors.As(err, &wrong) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
 			return err

@@ -13,6 +13,7 @@ const sampleEvery = 2 * time.Second
 type rates struct {
 	mu      sync.Mutex
 	length  int
+	leader  string        // of the runs' stream, in a cluster
 	left    uint64        // runs that have left the queue since it was made
 	perSec  float64       // runs that leave it each second: a moving average
 	offset  time.Duration // of the server's clock from ours
@@ -50,6 +51,9 @@ func (q *Queue) sample(ctx context.Context) {
 		r.perSec += (float64(left-r.left)/passed - r.perSec) / 3
 	}
 	r.length, r.left, r.sampled = int(info.State.Msgs), left, now
+	if info.Cluster != nil {
+		r.leader = info.Cluster.Leader
+	}
 	if !info.TimeStamp.IsZero() {
 		r.offset = info.TimeStamp.Sub(begin.Add(now.Sub(begin) / 2))
 	}

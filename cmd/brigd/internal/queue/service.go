@@ -109,7 +109,7 @@ func (q *Queue) Info(ctx context.Context) (*front.QueueInfo, error) {
 	q.sample(ctx)
 	i := &front.QueueInfo{Waiting: map[string]int{}}
 	q.rates.mu.Lock()
-	i.Length, i.Rate = q.rates.length, q.rates.perSec
+	i.Length, i.Rate, i.Leader = q.rates.length, q.rates.perSec, q.rates.leader
 	q.rates.mu.Unlock()
 	for _, l := range lanes() {
 		c, err := q.runs.Consumer(ctx, l.consumer())
