@@ -1,11 +1,13 @@
 package nsjail
 
 import (
+	"errors"
 	"strings"
 	"syscall"
 	"testing"
 
 	"brig/nsjail/doctor"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +28,28 @@ func TestRemedies(t *testing.T) {
 		fault, got := doctor.Remedy(tt.label, tt.call, tt.errno)
 		if fault != spec.FaultHost || !strings.Contains(got, tt.want) {
 			t.Errorf("%s, %v: fault %v, %q, want %q", tt.call, tt.errno, fault, got, tt.want)
+		}
+	}
+}
+
+// TestCloneErrors: a control group is blamed only where the jail is created in one.
+func TestCloneErrors(t *testing.T) {
+	for _, tt := range []struct {
+		errno     syscall.Errno
+		intoGroup bool
+		op, want  string
+	}{
+		{unix.EACCES, true, "cgroup", "delegated to you"},
+		{unix.EACCES, false, "clone3", "forbidden"},
+		{unix.EBUSY, true, "cgroup", "who else writes"},
+		{unix.EBUSY, false, "clone3", "`brig doctor` checks"},
+		{unix.EUSERS, false, "clone3", "32 deep"},
+		{unix.EIO, false, "clone3", "`brig doctor` checks"},
+	} {
+		var e *spec.Error
+		err := namespaceError(unix.CLONE_NEWUSER, tt.errno, tt.intoGroup, &host.Host{})
+		if !errors.As(err, &e) || e.Op != tt.op || !strings.Contains(e.Remedy, tt.want) {
+			t.Errorf("%v, into a group %v: %v, want %s: %q", tt.errno, tt.intoGroup, err, tt.op, tt.want)
 		}
 	}
 }

@@ -46,19 +46,19 @@ func (r *Runner) clone(p *plan.Plan, j *jail, m *plan.Passed) (int, error) {
 	src := p.Host.Sources[m.Key]
 	fd, err := unix.OpenTree(src.Fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if err != nil {
-		return -1, idmapError("open_tree", src, err)
+		return -1, idmapError("open_tree", src, p.Host, err)
 	}
 	ns := -1
 	if m.IDMap {
 		if ns, err = r.idmap(src, p.Host); err != nil {
 			unix.Close(fd)
-			return -1, idmapError("idmap", src, err)
+			return -1, idmapError("idmap", src, p.Host, err)
 		}
 	}
 	why, err := setAttributes(fd, m, ns, p.Spec)
 	if err != nil {
 		unix.Close(fd)
-		return -1, idmapError("idmapped mount (mount_setattr)", src, err)
+		return -1, idmapError("idmapped mount (mount_setattr)", src, p.Host, err)
 	}
 	if why != "" {
 		j.made["idmap"] = why
@@ -66,7 +66,11 @@ func (r *Runner) clone(p *plan.Plan, j *jail, m *plan.Passed) (int, error) {
 	return fd, nil
 }
 
-func idmapError(op string, src *host.Source, err error) error {
+func idmapError(op string, src *host.Source, h *host.Host, err error) error {
+	var step *spec.Error // of the launcher, which makes the user namespace
+	if errors.As(err, &step) && (step.Errno == unix.EPERM || step.Errno == unix.EACCES) {
+		return namespaceError(unix.CLONE_NEWUSER, step.Errno, false, h)
+	}
 	e := spec.HostError(op, words.Quote(src.Path), "use another file system, or accept a plain bind: --optional idmap")
 	if !errors.As(err, &e.Errno) {
 		e.Detail += ": " + err.Error()
@@ -178,7 +182,7 @@ func (r *Runner) mapByLauncher(j *jail, p *plan.Plan, f *launcher.File) error {
 		err = r.mapOwner(src, p.Host, r.launcher.Pid())
 	}
 	if err != nil {
-		return idmapError("idmap", src, err)
+		return idmapError("idmap", src, p.Host, err)
 	}
 	return nil
 }

@@ -60,16 +60,24 @@ func cloneError(p *plan.Plan, err error) error {
 	if !errors.As(err, &oe) {
 		return &spec.Error{Fault: spec.FaultBrig, Op: "launcher", Detail: err.Error()}
 	}
-	e := &spec.Error{Fault: spec.FaultHost, Op: "clone3", Detail: strings.Join(plan.FlagNames(p.Flags), "|"),
-		Errno: oe.Errno}
-	row, known := cloneErrors()[oe.Errno]
-	if !known {
-		row.remedy = "`brig doctor` checks this machine"
+	return namespaceError(p.Flags, oe.Errno, p.Group != nil && p.Group.V2() > 0, p.Host)
+}
+
+// namespaceError explains a failed clone3(2), into a control group of version 2 or not.
+func namespaceError(flags uint64, errno syscall.Errno, intoGroup bool, h *host.Host) error {
+	e := &spec.Error{Fault: spec.FaultHost, Op: "clone3", Detail: strings.Join(plan.FlagNames(flags), "|"), Errno: errno}
+	row, known := cloneErrors()[errno]
+	switch {
+	case intoGroup && row.group != "":
+		e.Op, e.Detail, e.Remedy = "cgroup", "clone3 into the control group: "+row.group, row.remedy
+	case errno == unix.EACCES: // of a security module
+		e.Remedy = cloneErrors()[unix.EPERM].remedy
+	case known && row.group == "":
+		e.Remedy = row.remedy
+	default:
+		e.Remedy = "`brig doctor` checks this machine"
 	}
-	if e.Remedy = row.remedy; row.group != "" {
-		e.Op, e.Detail = "cgroup", "clone3 into the control group: "+row.group
-	}
-	return doctor.OrTier(doctor.Blame(e), p.Host)
+	return doctor.OrTier(doctor.Blame(e), h)
 }
 
 type cloneFailure struct {

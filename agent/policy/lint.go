@@ -280,7 +280,7 @@ func (l *linter) rest() {
 		switch name {
 		case "cgroup_files":
 			l.warn(strictjson.Index("features", i), "a run can lift the ceilings of memory, processes and processors with it")
-		case "cgroup_parent", "no_init", "priority", "rlimits":
+		case "cgroup_parent", "label", "no_init", "priority", "rlimits":
 			l.warn(strictjson.Index("features", i), "%s: %s", name, features[name])
 		}
 	}

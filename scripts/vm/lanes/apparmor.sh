@@ -2,6 +2,7 @@
 # AppArmor: the payload starts in the profile that --apparmor names, which denies what brig's other fences permit.
 # quick: 6.12
 apparmor_parser -rK <<-'P'
+	abi <abi/3.0>,
 	profile lane flags=(attach_disconnected,mediate_deleted) {
 	  file,
 	  network,
