@@ -34,7 +34,7 @@ func (c *conversion) compose(args []string) (*convert.Jail, error) {
 	}
 	j, err := compose.Convert(f, strings.Join(args[1:], ""))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", words.Quote(args[0]), err)
+		return nil, fmt.Errorf("%s: %s", words.Quote(args[0]), words.Printable(err.Error())) // names of the file
 	}
 	return j, nil
 }

@@ -77,9 +77,13 @@ func (j *Jail) Mount(of string, m nsjail.Mount) {
 
 func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
+// maxNote bounds the text of a note, which may name an image.
+const maxNote = 400
+
 // Note adds a note, unless it is there.
 func (j *Jail) Note(of string, effect Effect, text string) {
-	n := Note{Of: words.Printable(words.Short(of, words.MaxShown)), Effect: effect, Text: text}
+	n := Note{Of: words.Printable(words.Short(of, words.MaxShown)), Effect: effect,
+		Text: words.Printable(words.Short(text, maxNote))}
 	if !slices.Contains(j.Notes, n) {
 		j.Notes = append(j.Notes, n)
 	}

@@ -162,3 +162,18 @@ func FuzzConvert(f *testing.F) {
 		}
 	})
 }
+
+// Names of a hostile file do not steer a terminal, and notes are bounded.
+func TestHostileNames(t *testing.T) {
+	name := "\x1b[31m\n" + strings.Repeat("x", 1<<16)
+	f := &File{Lookup: os.LookupEnv, Doc: map[string]any{"services": map[string]any{name: map[string]any{"build": ".", "gpus": "all"}}}}
+	j, err := Convert(f, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range j.Notes {
+		if strings.ContainsAny(n.String(), "\x1b\n") || len(n.String()) > 1000 {
+			t.Errorf("%.100q: %d bytes", n.String(), len(n.String()))
+		}
+	}
+}
