@@ -39,8 +39,8 @@ func (b *builder) setCgroup(v []string) error {
 }
 
 func (b *builder) setSystemdScope(_ []string) error {
-	if b.inv.command != "run" && b.inv.command != "verify" {
-		return errors.New("only brig run and verify make a scope; leave it out")
+	if !slices.Contains([]string{"run", "learn", "verify"}, b.inv.command) {
+		return errors.New("only brig run, learn and verify make a scope; leave it out")
 	}
 	b.inv.systemdScope = true
 	return nil

@@ -83,7 +83,7 @@ func TestParseLimitsRefuses(t *testing.T) {
 	}
 	for _, command := range []string{"explain", "spec"} {
 		if _, _, err := parse(command, []string{"--systemd-scope"}, noFiles); err == nil ||
-			err.Error() != "--systemd-scope: only brig run and verify make a scope; leave it out" {
+			err.Error() != "--systemd-scope: only brig run, learn and verify make a scope; leave it out" {
 			t.Errorf("%s: %v", command, err)
 		}
 	}

@@ -42,54 +42,72 @@ type Off struct{ Lane, Kind, Value string }
 
 // Load reads the attacks of a directory.
 func Load(files fs.FS, dir string) (list []*Attack, err error) {
+	err = Each(files, dir, func(name, text string) error {
+		a, err := Parse(name, text)
+		list = append(list, a)
+		return err
+	})
+	return list, err
+}
+
+// Each calls f with the name and text of each program of a directory. An error of f names the program.
+func Each(files fs.FS, dir string, f func(name, text string) error) error {
 	names, err := fs.ReadDir(files, dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, f := range names {
-		if f.Name() == "README.md" {
+	for _, n := range names {
+		if n.Name() == "README.md" {
 			continue
 		}
-		text, err := fs.ReadFile(files, path.Join(dir, f.Name()))
-		if err != nil {
-			return nil, err
+		text, err := fs.ReadFile(files, path.Join(dir, n.Name()))
+		if err == nil {
+			err = f(n.Name(), string(text))
 		}
-		a, err := Parse(f.Name(), string(text))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name(), err)
+			return fmt.Errorf("%s: %w", n.Name(), err)
 		}
-		list = append(list, a)
 	}
-	return list, nil
+	return nil
 }
 
 // Parse reads the comment that an attack begins with.
 func Parse(name, text string) (*Attack, error) {
 	a := &Attack{Name: name, Text: text}
+	var err error
+	if a.Claim, err = Header(text, a.field); err != nil {
+		return nil, err
+	}
+	if len(a.Offs) == 0 && a.NoOff == "" {
+		return nil, fmt.Errorf("no off: write what switches the mitigation off, or none and the reason")
+	}
+	return a, nil
+}
+
+// Header reads the comment that a program begins with: a sentence, and then fields among prose. It calls field with the
+// key and value of each.
+func Header(text string, field func(key, value string) error) (claim string, err error) {
 	for i, line := range strings.Split(text, "\n") {
 		line, ok := strings.CutPrefix(line, "# ")
 		if !ok {
 			break
 		}
 		if i == 0 {
-			a.Claim = line
+			claim = line
 			continue
 		}
 		key, value, ok := strings.Cut(line, ":")
 		if !ok || strings.Contains(key, " ") {
 			continue // prose
 		}
-		if err := a.field(key, strings.TrimSpace(value)); err != nil {
-			return nil, err
+		if err := field(key, strings.TrimSpace(value)); err != nil {
+			return "", err
 		}
 	}
-	switch {
-	case len(a.Claim) < 20 || !strings.HasSuffix(a.Claim, "."):
-		return nil, fmt.Errorf("the first line %q is not a claim: write a sentence", a.Claim)
-	case len(a.Offs) == 0 && a.NoOff == "":
-		return nil, fmt.Errorf("no off: write what switches the mitigation off, or none and the reason")
+	if len(claim) < 12 || !strings.HasSuffix(claim, ".") {
+		return "", fmt.Errorf("the first line %q is not a claim: write a sentence", claim)
 	}
-	return a, nil
+	return claim, nil
 }
 
 func (a *Attack) field(key, value string) error {

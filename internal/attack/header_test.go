@@ -63,7 +63,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(a.Claim) < 20 || a.Mitigation() == "" || strings.Contains(a.Claim, "\n") {
+		if len(a.Claim) < 12 || a.Mitigation() == "" || strings.Contains(a.Claim, "\n") {
 			t.Errorf("%q: %+v", text, a)
 		}
 		for _, o := range append(a.Offs, a.Plans...) {

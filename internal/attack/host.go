@@ -123,10 +123,15 @@ func setupImage(t T, s *Scene) {
 			t.Fatal(err)
 		}
 	}
+	s.stays("the set-up followed a link of the image and wrote to the host")
+}
+
+// stays checks that nothing was written to $DIR/victim.
+func (s *Scene) stays(why string) {
 	s.Check(func() string {
 		list, err := os.ReadDir(s.Path("victim"))
 		if err != nil || len(list) > 0 {
-			return fmt.Sprintf("the set-up followed a link of the image and wrote to the host: %v %v", list, err)
+			return fmt.Sprintf("%s: %v %v", why, list, err)
 		}
 		return ""
 	})
@@ -137,13 +142,7 @@ func setupPlantedLink(t T, s *Scene) {
 	if err := os.Symlink(s.Path("victim"), s.Path("work/link")); err != nil {
 		t.Fatal(err)
 	}
-	s.Check(func() string {
-		list, err := os.ReadDir(s.Path("victim"))
-		if err != nil || len(list) > 0 {
-			return "the set-up followed the link and wrote to the host"
-		}
-		return ""
-	})
+	s.stays("the set-up followed the link and wrote to the host")
 }
 
 // setupProtected makes a hook in $DIR/work, which has to stay as it is.

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"brig/internal/attack"
 )
 
 // Attack is a program of testdata/egress; testdata/egress/README.md describes its header.
@@ -38,56 +39,29 @@ type LogLine struct {
 
 // Attacks reads the attacks of a directory.
 func Attacks(files fs.FS, dir string) (list []*Attack, err error) {
-	names, err := fs.Glob(files, path.Join(dir, "*.py"))
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, err
-		}
-		a, err := parseAttack(path.Base(name), string(text))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+	err = attack.Each(files, dir, func(name, text string) error {
+		a := &Attack{Name: name, Text: text}
 		list = append(list, a)
-	}
-	return list, nil
+		return a.parse()
+	})
+	return list, err
 }
 
-// parseAttack reads the comment at the start of an attack.
-func parseAttack(name, text string) (*Attack, error) {
-	a := &Attack{Name: name, Text: text}
-	for i, line := range strings.Split(text, "\n") {
-		line, ok := strings.CutPrefix(line, "# ")
-		if !ok {
-			break
-		}
-		if i == 0 {
-			a.Claim = line
-			continue
-		}
-		key, value, ok := strings.Cut(line, ": ")
-		if !ok || strings.Contains(key, " ") {
-			continue // prose
-		}
-		if err := a.field(key, strings.TrimSpace(value)); err != nil {
-			return nil, err
-		}
-	}
+// parse reads the comment at the start of an attack.
+func (a *Attack) parse() (err error) {
+	a.Claim, err = attack.Header(a.Text, a.field)
 	switch {
-	case len(a.Claim) < 12 || !strings.HasSuffix(a.Claim, "."):
-		return nil, fmt.Errorf("the first line %q is not a claim: write a sentence", a.Claim)
+	case err != nil:
+		return err
 	case !a.Off && a.NoOff == "":
-		return nil, fmt.Errorf("no off: write host, or none and the reason")
+		return fmt.Errorf("no off: write host, or none and the reason")
 	case len(a.Logs) == 0 && a.NoLog == "":
-		return nil, fmt.Errorf("no log: write the line's fields, or none and the reason")
+		return fmt.Errorf("no log: write the line's fields, or none and the reason")
 	}
 	if len(a.Allow) == 0 && a.Policy == "" {
 		a.Allow = []string{"good.example"}
 	}
-	return a, nil
+	return nil
 }
 
 func (a *Attack) field(key, value string) error {

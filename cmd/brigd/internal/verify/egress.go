@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -108,29 +109,47 @@ func (v *verifier) inRig(t *task) (list []result, err error) {
 	defer runtime.UnlockOSThread()
 	cmd := rig.Command(rig.Self, "/proc/self/exe", "verify")
 	cmd.Env = append(cmd.Env, stepVariable+"="+stepRig)
+	var started error
+	err = ask(cmd, func(c *exec.Cmd) error {
+		if started = c.Start(); started == nil {
+			context.AfterFunc(v.ctx, func() { _ = c.Process.Kill() }) // it may have ended
+		}
+		return started
+	}, t, &list)
+	switch {
+	case started != nil:
+		return missing(t, "no network namespace can be made here: "+started.Error()), nil
+	case err != nil:
+		return nil, fmt.Errorf("the attacks on the network: %w", err)
+	}
+	return list, nil
+}
+
+// ask starts a process, writes a question to its standard input as JSON, and reads the answer from its standard output.
+// The input stays open until the process has ended, which shows it that this one lives.
+func ask(cmd *exec.Cmd, start func(*exec.Cmd) error, question, answer any) error {
 	var out bytes.Buffer
 	errOut := &bounded{limit: 400}
 	cmd.Stdout, cmd.Stderr = &out, errOut
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer in.Close() // until here, it shows that this process lives
-	if err := cmd.Start(); err != nil {
-		return missing(t, "no network namespace can be made here: "+err.Error()), nil
+	defer in.Close()
+	if err := start(cmd); err != nil {
+		return err
 	}
-	defer context.AfterFunc(v.ctx, func() { _ = cmd.Process.Kill() })() // it may have ended
-	err = json.NewEncoder(in).Encode(t)
+	err = json.NewEncoder(in).Encode(question)
 	if werr := cmd.Wait(); err == nil {
 		err = werr
 	}
 	if err == nil {
-		err = json.Unmarshal(out.Bytes(), &list)
+		err = json.Unmarshal(out.Bytes(), answer)
 	}
 	if err != nil {
-		err = fmt.Errorf("the attacks on the network: %w %s", err, words.Quote(string(errOut.kept)))
+		err = fmt.Errorf("%w %s", err, words.Quote(string(errOut.kept)))
 	}
-	return list, err
+	return err
 }
 
 // missing returns the results of attacks for which there is no rig.

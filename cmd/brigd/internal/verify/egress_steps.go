@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -166,29 +165,11 @@ type outcome struct {
 func start(s *nsjail.Spec) (*outcome, error) {
 	cmd := exec.Command("/proc/self/exe", "verify")
 	cmd.Env = append(os.Environ(), stepVariable+"="+stepJail)
-	var out bytes.Buffer
-	errOut := &bounded{limit: 400}
-	cmd.Stdout, cmd.Stderr = &out, errOut
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	if err := rig.Start(cmd); err != nil {
-		return nil, err
-	}
-	_, err = in.Write(s.JSON())
-	if werr := cmd.Wait(); err == nil {
-		err = werr
-	}
 	o := &outcome{}
-	if err == nil {
-		err = json.Unmarshal(out.Bytes(), o)
+	if err := ask(cmd, rig.Start, json.RawMessage(s.JSON()), o); err != nil {
+		return nil, err
 	}
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w %s", err, words.Quote(string(errOut.kept)))
-	case o.Error != "":
+	if o.Error != "" {
 		return nil, errors.New(o.Error)
 	}
 	return o, nil
