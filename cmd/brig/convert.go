@@ -35,7 +35,7 @@ func (c *conversion) flags() []cli.Flag {
 	})
 }
 
-const convertUse = "docker|compose|nsjail|bwrap|isolate WORD [WORD...]"
+const convertUse = "docker|compose|nsjail|bwrap|isolate ARG [ARG...]"
 
 func convertCommand() cli.Command {
 	return cli.Command{Name: "convert", Args: convertUse, Run: convertCmd, Flags: new(conversion).flags,
@@ -195,6 +195,9 @@ func (c *conversion) command(j *convert.Jail, s *nsjail.Spec) error {
 	}
 	if _, err := image.ParseName(j.Image); err != nil {
 		return err
+	}
+	if j.Entrypoint != nil && len(s.Args) == 0 {
+		return errors.New("there is neither an entrypoint nor a command; write the command after the image")
 	}
 	if j.Entrypoint != nil || len(j.Args) == 0 {
 		return nil

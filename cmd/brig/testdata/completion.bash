@@ -8,7 +8,7 @@ _brig() {
 	fi
 	case ${COMP_WORDS[1]} in
 	run|explain|learn|spec|verify) ;;
-	convert) COMPREPLY=($(compgen -W "docker compose nsjail bwrap isolate --json --image-store --help" -- "$cur")); return ;;
+	convert) COMPREPLY=($(compgen -W "docker compose nsjail bwrap isolate --json --image-store --help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	doctor) COMPREPLY=($(compgen -W "--json --delegate --help" -- "$cur")); return ;;
 	gc) COMPREPLY=($(compgen -W "--json --cgroup-parent --help" -- "$cur")); return ;;
 	diff) COMPREPLY=($(compgen -W "--stat --name-only --json --color --help" -- "$cur")); return ;;
