@@ -62,8 +62,8 @@ func TestKeys(t *testing.T) {
 		`"ports": [{"target": 53, "published": 53, "protocol": "udp"}]`:                           "ports missing: only tcp can be published",
 		`"volumes": ["./d:/d:ro", "~/h:/h", "v:/v"]`:                                              "bind /p/d /d writable=false; bind /home/u/h /h writable=true; tmpfs  /v writable=false; volumes missing: a volume's data is not there, and what is written ends with the run; write --bind DIR DST",
 		`"volumes": [{"type": "bind", "source": "d", "target": "/d", "read_only": true}]`:         "bind /p/d /d writable=false",
-		`"volumes": [{"type": "tmpfs", "target": "/d", "tmpfs": {"size": 1024, "mode": "0700"}}]`: "tmpfs  /d writable=false",
-		`"tmpfs": "/run", "ulimits": {"nofile": {"soft": 1, "hard": 2}, "core": 0}`:               "tmpfs  /run writable=false; --ulimit core=0; --ulimit nofile=1:2",
+		`"volumes": [{"type": "tmpfs", "target": "/d", "tmpfs": {"size": 1024, "mode": "0700"}}]`: "--tmpfs /d:noexec,size=1024,mode=0700",
+		`"tmpfs": "/run", "ulimits": {"nofile": {"soft": 1, "hard": 2}, "core": 0}`:               "--tmpfs /run:noexec; --ulimit core=0; --ulimit nofile=1:2",
 		`"security_opt": ["no-new-privileges:true", "seccomp:p.json", "seccomp=unconfined"]`:      "--seccomp /p/p.json; --seccomp unconfined",
 		`"network_mode": "none", "privileged": false, "init": true, "stdin_open": true`:           "--net loopback",
 		`"networks": ["in"]`: "--net loopback",
@@ -118,7 +118,6 @@ func TestRefused(t *testing.T) {
 		`"command": "${A/b/c}"`:       `"services.app.command": "${A/b/c}" is not read; write ${NAME:-default}, or write docker compose config | brig convert compose - SERVICE`,
 		`"extends": {"service": "x"}`: `"services.app.extends": other services are not read; write docker compose config | brig convert compose - SERVICE`,
 		`"mem_limit": {"a": 1}`:       `"services.app.mem_limit": it is a mapping; write a text`,
-		`"tmpfs": ["/a:size=x"]`:      `"services.app.tmpfs[0]": "x" is not a size; write a whole number with k, m, g or t, as in 64m`,
 		`"volumes": [{"type": "bind", "source": "a,b", "target": "/c"}]`: `"services.app.volumes": a comma in a path is not read; write the short form SRC:DST`,
 	} {
 		if _, err := read(t, service, ""); err == nil || err.Error() != want {

@@ -56,7 +56,7 @@ func (l *Line) named(of, target string) {
 // mount converts type=T,source=SRC,target=DST,...
 func (l *Line) mount(f *given) {
 	of, v := f.of, f.value
-	kind, m := "volume", nsjail.Mount{Writable: true}
+	kind, options, m := "volume", "", nsjail.Mount{Type: nsjail.MountBind, Writable: true}
 	for option := range strings.SplitSeq(v, ",") {
 		name, value, has := strings.Cut(option, "=")
 		switch strings.ToLower(name) {
@@ -68,10 +68,8 @@ func (l *Line) mount(f *given) {
 			m.Target = path.Clean(value)
 		case "readonly", "ro":
 			m.Writable = has && (value == "false" || value == "0")
-		case "tmpfs-size":
-			l.size(f, &m, value)
-		case "tmpfs-mode":
-			m.Mode = strings.TrimPrefix(value, "0")
+		case "tmpfs-size", "tmpfs-mode":
+			options += "," + strings.TrimPrefix(option, "tmpfs-")
 		case "bind-propagation":
 			if strings.HasSuffix(value, "shared") || strings.HasSuffix(value, "slave") {
 				l.Note(of, convert.Missing, sharedNote)
@@ -87,11 +85,9 @@ func (l *Line) mount(f *given) {
 	}
 	switch kind {
 	case "bind":
-		m.Type = nsjail.MountBind
 		l.Mount(of, m)
 	case "tmpfs":
-		m.Type, m.Source, m.Writable, m.NoExec = nsjail.MountTmpfs, "", false, true
-		l.Mount(of, m)
+		l.tmpfs(&given{of: of, value: m.Target + ":" + options})
 	case "volume":
 		l.named(of, m.Target)
 	default:
@@ -101,36 +97,23 @@ func (l *Line) mount(f *given) {
 
 // tmpfs converts DST[:OPTION,...]. Docker's are noexec unless an option is exec.
 func (l *Line) tmpfs(f *given) {
-	of, v := f.of, f.value
-	target, options, _ := strings.Cut(v, ":")
-	m := nsjail.Mount{Type: nsjail.MountTmpfs, Target: path.Clean(target), NoExec: true}
+	target, options, _ := strings.Cut(f.value, ":")
+	kept := ":noexec"
 	for option := range strings.SplitSeq(options, ",") {
-		name, value, _ := strings.Cut(option, "=")
-		switch name {
-		case "size":
-			l.size(f, &m, value)
-		case "mode":
-			m.Mode = strings.TrimPrefix(value, "0")
-		case "nr_inodes":
-			n, err := strconv.ParseInt(value, 10, 64)
-			m.Inodes = n
-			l.fail(f, err)
+		switch name, _, _ := strings.Cut(option, "="); name {
+		case "size", "mode", "nr_inodes":
+			kept += "," + option
 		case "exec":
-			m.NoExec = false
+			kept = strings.Replace(kept, "noexec", "", 1)
 		case "uid", "gid":
-			l.Note(of, convert.Missing, "the directory is the payload's own")
+			l.Note(f.of, convert.Missing, "the directory is the payload's own")
 		case "ro":
-			l.Note(of, convert.Ignored, "the directory can be written to")
+			l.Note(f.of, convert.Ignored, "the directory can be written to")
 		case "", "rw", "noexec", "nosuid", "nodev", "relatime", "noatime", "nodiratime", "strictatime", "async":
 		default:
-			l.Note(of, convert.Unknown, "brig does not know the option "+strconv.Quote(option))
+			l.Note(f.of, convert.Unknown, "brig does not know the option "+strconv.Quote(option))
 		}
 	}
-	l.Mount(of, m)
-}
-
-func (l *Line) size(f *given, m *nsjail.Mount, v string) {
-	var err error
-	m.Size, err = nsjail.ParseBytes(v)
-	l.fail(f, err)
+	kept = strings.TrimSuffix(strings.Replace(kept, ":,", ":", 1), ":")
+	l.Flag(f.of, "tmpfs", path.Clean(target)+kept)
 }

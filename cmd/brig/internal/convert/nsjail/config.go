@@ -194,7 +194,7 @@ func (c *config) mount(f *field) {
 	case v["fstype"] == "proc" && dst == "/proc", v["fstype"] == "tmpfs" && dst == "/":
 		return
 	case v["fstype"] == "tmpfs":
-		options := strings.ReplaceAll(v["options"], "nr_inodes", "inodes")
+		options := v["options"]
 		if on["noexec"] {
 			options += ",noexec"
 		}

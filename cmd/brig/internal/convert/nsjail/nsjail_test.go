@@ -47,7 +47,7 @@ func TestFields(t *testing.T) {
 		`uidmap { inside_id: "7" outside_id: "8" } uidmap { inside_id: "9" count: 10 }`:                                     "--user 7:7; uidmap ignored; uidmap missing",
 		`user_net { nat: true rule4 { a: [1, 2] } } traffic_rule {}`:                                                        "user_net missing; traffic_rule missing",
 		`mount [{ src: "/a" dst: "/b" is_bind: true rw: true noexec: true }]`:                                               "bind /a /b writable=true noexec=true",
-		`mount { dst: "/t" fstype: "tmpfs" options: "size=1m,nr_inodes=5" noexec: true }`:                                   "--tmpfs /t:size=1m,inodes=5,noexec",
+		`mount { dst: "/t" fstype: "tmpfs" options: "size=1m,nr_inodes=5" noexec: true }`:                                   "--tmpfs /t:size=1m,nr_inodes=5,noexec",
 		`mount { dst: "/t" fstype: "tmpfs" } mount { dst: "/proc" fstype: "proc" }`:                                         "--tmpfs /t",
 		`mount { src_content: "a\x41\n" "b" dst: "/f" } mount { src: "x" dst: "/l" is_symlink: true }`:                      "data aA\nb /f writable=false noexec=false; symlink x /l writable=false noexec=false",
 		`mount { prefix_src_env: "HERE" src: "/x" dst: "/h" is_bind: true mandatory: false }`:                               "",
