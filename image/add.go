@@ -123,6 +123,9 @@ func (w *Writer) build(n *New, work *os.File) error {
 			n.LeftOut = append(n.LeftOut, fmt.Sprintf("WorkingDir %s: %v", words.Quote(words.Short(name, words.MaxShown)), err))
 		}
 	}
+	if err := makePoints(dir); err != nil {
+		return err
+	}
 	if err := syncfs(dir); err != nil { // a file that others share is whole, even if the machine stops now
 		return err
 	}
@@ -221,6 +224,32 @@ func makeWorkdir(tree *os.File, name string) error {
 		return err
 	})
 }
+
+// makePoints makes what a jail mounts something on and no layer has, so that the jail needs no layer for it.
+func makePoints(tree *os.File) error {
+	for _, name := range []string{"dev", "proc", "tmp", "work"} {
+		if err := makeWorkdir(tree, name); err != nil && !elsewhere(err) {
+			return fmt.Errorf("make /%s: %w", name, err)
+		}
+	}
+	return sys.Control(tree, func(root int) error {
+		etc, err := openIn(root, "etc")
+		if err != nil && elsewhere(err) {
+			return nil
+		}
+		if err == nil {
+			err = unix.Mknodat(etc, "hosts", unix.S_IFREG|0o644, 0)
+			unix.Close(etc)
+		}
+		if err == unix.EEXIST {
+			return nil
+		}
+		return os.NewSyscallError("mknodat etc/hosts", err)
+	})
+}
+
+// elsewhere reports whether an image has something else than a directory in its place, which the jail copes with.
+func elsewhere(err error) bool { return err == unix.ENOTDIR || err == unix.ELOOP || err == unix.ENOENT }
 
 const (
 	maxWorkdir = 4095 // bytes: PATH_MAX without its NUL

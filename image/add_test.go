@@ -144,7 +144,7 @@ func TestAnImagesLife(t *testing.T) {
 	base := archive(t, "etc/passwd", "root:x:0:0::/:/bin/sh\n", "lib/big", strings.Repeat("b", 1<<20), "empty", "")
 	one := must(t, s, crafted("one", base, archive(t, "app", "1", "etc/.wh.passwd", "")))
 	two := must(t, s, crafted("two:2", base, archive(t, "app", "2")))
-	if one.Digest == two.Digest || one.Files != 5 || two.Files != 6 || two.Size != 1<<20+23 {
+	if one.Digest == two.Digest || one.Files != 10 || two.Files != 11 || two.Size != 1<<20+23 {
 		t.Errorf("%+v\n%+v", one, two)
 	}
 	a, aerr := os.Stat(one.Tree + "/lib/big")
@@ -265,6 +265,26 @@ func TestWorkingDir(t *testing.T) {
 		}
 	}
 	if list, err := os.ReadDir(outside); err != nil || len(list) > 0 {
+		t.Errorf("outside of the tree: %v, %v", list, err)
+	}
+}
+
+// TestMountPoints: an image gets the directories and the file on which a jail mounts something, inside the tree; what is
+// something else there stays.
+func TestMountPoints(t *testing.T) {
+	s := newStore(t)
+	outside := t.TempDir()
+	if err := os.WriteFile(outside+"/hosts", []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m := must(t, s, crafted("points", linked(t, "dev", "loop", "loop", "dev", "tmp", outside, "etc", "conf"),
+		archive(t, "proc", "a file", "conf/x", "x")))
+	for name, want := range map[string]os.FileMode{"dev": os.ModeSymlink | 0o777, "proc": 0o644, "work": os.ModeDir | 0o755, "conf/hosts": 0o644} {
+		if st, err := os.Lstat(filepath.Join(m.Tree, name)); err != nil || st.Mode() != want {
+			t.Errorf("%s: %v, %v", name, st, err)
+		}
+	}
+	if list, err := os.ReadDir(outside); err != nil || len(list) != 1 {
 		t.Errorf("outside of the tree: %v, %v", list, err)
 	}
 }

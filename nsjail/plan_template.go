@@ -30,6 +30,7 @@ type planTemplate struct {
 	file   *launcher.File
 	group  string                 // the keeper's control groups, if the prefix depends on them
 	digest func() ([]byte, error) // of the prefix
+	mounts int64                  // warmRoot.mounts.Changes before the Host was looked at
 
 	starts int // without a parked jail
 
@@ -71,6 +72,9 @@ func sameSpec(a, b *spec.Spec) bool { return reflect.DeepEqual(a, b) }
 
 // sameSources reports whether the host files that the prefix uses are unchanged.
 func (t *planTemplate) sameSources(h *host.Host) bool {
+	if t.prefix.Plan.Host.ImageComplete && !h.ImageComplete { // a place in it has been removed
+		return false
+	}
 	for key, was := range t.prefix.Plan.Host.Sources {
 		if now := h.Sources[key]; now == nil || was.Content != now.Content || was.Copied != now.Copied ||
 			now.Copied && was.Mode != now.Mode {
@@ -86,16 +90,25 @@ func (t *planTemplate) sameSources(h *host.Host) bool {
 	return true
 }
 
-// run returns the Host for one run: the template's facts with the sources, variables and filter of the run.
-func (t *planTemplate) run(s *spec.Spec) (*host.Host, error) {
+// run returns the Host for one run: the template's facts with the sources, variables and filter of the run. mounts is
+// warmRoot.mounts.Changes now.
+func (t *planTemplate) run(s *spec.Spec, mounts int64) (*host.Host, error) {
 	h := *t.prefix.Plan.Host
 	h.Sources, h.Partial, h.Env = map[string]*host.Source{}, nil, nil
-	steps := []func(*spec.Spec) error{h.LookMounts, h.LookEnv, h.LookSources, h.LookGuard}
-	if len(s.Mounts) == 0 && s.Rootfs.Path == "" { // otherwise mounts below a source decide how it is shown
-		steps = steps[1:]
+	table, sources, filter := true, h.LookSources, h.LookGuard
+	switch root := t.prefix.Plan.Host.Sources["rootfs"]; { // mounts below a source decide how it is shown
+	case len(s.Mounts) > 0:
+	case root == nil:
+		table = false
+	case !s.Rootfs.Writable && mounts == t.mounts:
+		table, sources = false, func(s *spec.Spec) error { return h.LookRoot(s, root) }
 	}
 	if spec.FileProfile(s.Seccomp) {
-		steps[len(steps)-1] = h.LookFilter
+		filter = h.LookFilter
+	}
+	steps := []func(*spec.Spec) error{h.LookMounts, h.LookEnv, sources, filter}
+	if !table {
+		steps = steps[1:]
 	}
 	for _, step := range steps {
 		if err := step(s); err != nil {

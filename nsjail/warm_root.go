@@ -12,6 +12,7 @@ import (
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
+	"brig/nsjail/internal/warm"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,6 +23,7 @@ const maxTemplates = 16
 // warmRoot is the state of a launcher in a prepared root: the cached plans and the pools of parked jails.
 type warmRoot struct {
 	modes     [2]plan.Mode // without and with a network namespace from the pool
+	mounts    *warm.MountTable
 	mu        sync.Mutex
 	templates []*planTemplate // the most recently used first
 	pools     []*jailPool
@@ -48,8 +50,11 @@ func (r *Runner) prepareLauncher(home bool) (*warmRoot, error) {
 			return nil, err
 		}
 	}
-	st := &warmRoot{modes: [2]plan.Mode{{Root: root}, {Root: root, Net: true}}}
-	return st, r.dropRoot(&plan.Plan{Drop: plan.DropFor(h), Host: h})
+	if err := r.dropRoot(&plan.Plan{Drop: plan.DropFor(h), Host: h}); err != nil {
+		return nil, err
+	}
+	mounts, err := warm.OpenMountTable()
+	return &warmRoot{modes: [2]plan.Mode{{Root: root}, {Root: root, Net: true}}, mounts: mounts}, err
 }
 
 // perform makes the launcher run one preparation, in itself or in a child that perform waits for.
@@ -99,6 +104,7 @@ func (r *Runner) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplate, 
 	if plan.MountsComeLater(s) {
 		prefix.Mounts, prefix.Protect = nil, nil
 	}
+	mounts := r.tree.mounts.Changes()
 	h, err := host.Look(&prefix)
 	if err != nil {
 		return nil, false, err
@@ -113,7 +119,7 @@ func (r *Runner) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplate, 
 	if t, err = newPlanTemplate(s, h, mode); err != nil {
 		return nil, false, errors.Join(err, h.Close())
 	}
-	t.uses++
+	t.uses, t.mounts = t.uses+1, mounts
 	r.tree.templates = slices.Insert(r.tree.templates, 0, t)
 	if n := len(r.tree.templates) - 1; n == maxTemplates {
 		r.tree.templates[n].release()
@@ -142,7 +148,7 @@ func (st *warmRoot) close() error {
 	for _, y := range pools {
 		errs = append(errs, y.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, st.mounts.Close())...)
 }
 
 // release closes the files of a template when its last user has finished. The caller holds the lock.

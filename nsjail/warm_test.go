@@ -308,6 +308,12 @@ func TestImageIsReplaced(t *testing.T) {
 	for range 3 {
 		wantOutput(t, r.CommandSpec(t.Context(), s), "two")
 	}
+	if err := os.Remove(filepath.Join(at, "work")); err != nil { // a place that the plan has seen is made again
+		t.Fatal(err)
+	}
+	for range 2 {
+		wantOutput(t, r.CommandSpec(t.Context(), s), "two")
+	}
 }
 
 // busybox puts a static program into an image.

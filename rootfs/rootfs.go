@@ -87,7 +87,8 @@ type Ghost struct{ Path, Text string }
 type Image struct {
 	Source   Source
 	Carried  []string // the mounts made before it that move to the same places in it
-	Overlay  bool     // a writable layer, for the creation of mount points
+	Overlay  bool     // a layer of the jail's own, in which missing mount points are made
+	Complete bool     // none is missing, so that the layer need not be writable
 	Writable bool     // the payload may write to it
 	Upper    *Source  // the layer, as Entry.Upper; nil for a part of the staging tmpfs
 	Keep     bool     // Tree.Uppers returns its upper directory

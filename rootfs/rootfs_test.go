@@ -65,6 +65,8 @@ func roots() map[string]*Root {
 	image := func(overlay, writable bool) *Image {
 		return &Image{Source: source("/srv/image"), Overlay: overlay, Writable: writable, Carried: []string{"dev", "proc"}}
 	}
+	complete := image(true, false)
+	complete.Complete = true
 	noUsr := skeleton()[1:]
 	inImage := append(slices.Clone(skeleton()[4:11]), Entry{Kind: ImageTree, Label: "image"},
 		Entry{Kind: File, Label: "etc", Target: "etc/hosts", Text: "127.0.0.1 localhost\n", Mode: 0o444},
@@ -73,6 +75,7 @@ func roots() map[string]*Root {
 		"minimal":        {Size: 1 << 24, Inodes: 4096, Entries: skeleton()},
 		"mounts":         {Size: 1 << 24, Inodes: 4096, Entries: append(skeleton()[:4], mounts()...)},
 		"image-overlay":  {Size: 1 << 30, Inodes: 1 << 20, Image: image(true, false), Entries: append(slices.Clone(inImage), mounts()...)},
+		"image-complete": {Size: 1 << 30, Inodes: 1 << 20, Image: complete, Entries: inImage},
 		"image-writable": {Size: 1 << 30, Inodes: 1 << 20, Image: image(true, true), Entries: inImage},
 		"image-plain":    {Size: 1 << 30, Inodes: 1 << 20, Image: image(false, false), Entries: inImage},
 		"no-overlay":     {Size: 1 << 24, Inodes: 4096, Entries: append(noUsr, mounts()...)},

@@ -193,6 +193,26 @@ func copyEtc(name string) (list []rootfs.Entry, ok bool) {
 	return list, err == nil
 }
 
+// complete reports whether nothing has to be made in a tree so that a jail can mount what it does there.
+func (h *Host) complete(tree *Source, s *spec.Spec) bool {
+	points := append([]string{"dev/", "proc/", "tmp/", spec.DefaultWorkdir + "/"}, h.ImageLacks...)
+	for _, m := range s.Mounts {
+		if m.Type == spec.MountDir || m.Type == spec.MountSymlink {
+			return false
+		}
+		points = append(points, m.Target)
+	}
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	return len(s.Protect) == 0 && (s.Net != spec.NetHost || len(h.ImageLacks) == 0) &&
+		!slices.ContainsFunc(points, func(name string) bool {
+			fd, err := sys.Openat2(tree.Fd, name, &how)
+			if err == nil {
+				unix.Close(fd)
+			}
+			return err != nil
+		})
+}
+
 // lacking returns those of NetEtc that a tree's /etc lacks, or has as an empty file: engines for containers make them,
 // so that the layers of an image seldom have them. With the host's network they are the host's, if it has them.
 // A directory of another owner than the tree's is not the payload's, and nothing can be put there.

@@ -56,6 +56,8 @@ type Host struct {
 	Stores      []string    `json:"-"` // brig's own directories in a writable mount, to be made before the jail is
 	// ImageLacks lists the files of /etc that say what localhost is, and that the Spec's root does not have.
 	ImageLacks []string `json:"image_lacks,omitempty"`
+	// ImageComplete means that the Spec's root has all directories and files on which the jail mounts something.
+	ImageComplete bool `json:"image_complete,omitempty"`
 	// Cgroup is the layout of the control groups; nil where the Spec needs none.
 	Cgroup *cgroup.Layout `json:"cgroup,omitempty"`
 	// Devices are the block devices of Limits.IO, by its paths.

@@ -29,6 +29,7 @@ func (h *Host) LookSources(s *spec.Spec) error {
 			return sourceError("rootfs.path", s.Rootfs.Path, unix.ENOTDIR, "name a directory tree")
 		}
 		h.ImageLacks = h.lacking(src, s.Net)
+		h.ImageComplete = h.complete(src, s)
 	}
 	for i, m := range s.Mounts {
 		key := spec.SourceKey(i)
@@ -72,6 +73,25 @@ func (h *Host) LookSources(s *spec.Spec) error {
 		return err
 	}
 	return h.lookProtect(s)
+}
+
+// LookRoot opens the Spec's root again where it is the only source and no mount has changed since LookSources looked at
+// it. If its identity has not changed either, nothing else of it has.
+func (h *Host) LookRoot(s *spec.Spec, was *Source) error {
+	fd, err := unix.Open(was.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return sourceError("rootfs", s.Rootfs.Path, err, "name a path that exists")
+	}
+	src := *was
+	src.Fd = fd
+	h.Sources["rootfs"] = &src
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return sourceError("rootfs", s.Rootfs.Path, err, "check the file system")
+	}
+	src.Dev, src.Ino, src.UID, src.GID = uint64(st.Dev), st.Ino, int(st.Uid), int(st.Gid)
+	h.ImageComplete = h.ImageComplete && h.complete(&src, s)
+	return nil
 }
 
 func sourceError(key, path string, err error, remedy string) error {

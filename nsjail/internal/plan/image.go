@@ -35,6 +35,7 @@ func (r *resolver) image() {
 	img := &rootfs.Image{Writable: r.Spec.Rootfs.Writable, Keep: r.Spec.Rootfs.Keep}
 	r.root.Image, r.root.Size, r.root.Inodes = img, int64(spec.DefaultRootSize), spec.DefaultRootInodes
 	img.Overlay = r.require("overlay", "a layer of the jail's own", cmp.Or(src.NoOverlay, r.noIDMapLayer()), "bind")
+	img.Complete = r.Host.ImageComplete
 	img.Source = r.source("rootfs", "/", attrRead, false)
 	if img.Writable {
 		r.writableRoot(img, src)

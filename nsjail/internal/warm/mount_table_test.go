@@ -1,0 +1,47 @@
+package warm
+
+import (
+	"os"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A change of the mount table is seen once, by whoever asks next.
+func TestMountTable(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root makes a mount namespace from a program with threads")
+	}
+	runtime.LockOSThread() // the thread ends with the test, and its mounts with it
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open("/proc/thread-self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, at := &MountTable{file: f}, t.TempDir()
+	defer m.Close()
+	was := m.Changes()
+	for _, change := range []func() error{
+		func() error { return unix.Mount("none", at, "tmpfs", 0, "") },
+		func() error { return unix.Mount("none", at, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, "") },
+		func() error { return unix.Unmount(at, 0) },
+	} {
+		if again := m.Changes(); again != was {
+			t.Error("a change that there was not")
+		}
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		now := m.Changes()
+		if now == was {
+			t.Error("a change is not seen")
+		}
+		was = now
+	}
+}
