@@ -1,7 +1,6 @@
 package isolate
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -42,21 +41,13 @@ func openOwn(setting, path string) (*os.File, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, errorf("Cannot create %s: %w", setting, err)
 	}
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, errorf("Cannot open %s %s: %w", setting, words.Quote(path), err)
-	}
-	f := os.NewFile(uintptr(fd), path)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return nil, errors.Join(fmt.Errorf("%s %s (owner %d, mode %04o) must belong to you and be writable to no other "+
-			"user; chown and chmod 755 it, or set %[1]s in the configuration", setting, words.Quote(path), st.Uid,
-			st.Mode&0o7777), f.Close())
-	}
-	return f, nil
+	return sys.Open(unix.AT_FDCWD, path, path, unix.O_DIRECTORY, func(st *unix.Stat_t) error {
+		if int(st.Uid) == os.Geteuid() && st.Mode&0o022 == 0 {
+			return nil
+		}
+		return fmt.Errorf("%s %s (owner %d, mode %04o) must belong to you and be writable to no other user; chown and "+
+			"chmod 755 it, or set %[1]s in the configuration", setting, words.Quote(path), st.Uid, st.Mode&0o7777)
+	})
 }
 
 // take locks the box. It returns false if the box does not exist, which cannot be with create.

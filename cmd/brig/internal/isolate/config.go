@@ -1,6 +1,7 @@
 package isolate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -130,16 +131,12 @@ func readConfig(root bool) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Boxes == "" && root {
-		c.Boxes = "/var/local/lib/isolate"
-	} else if c.Boxes == "" {
-		c.Boxes = filepath.Join(sys.UserDir("XDG_DATA_HOME", ".local/share"), "isolate")
+	boxes, locks := "/var/local/lib/isolate", "/run/isolate/locks"
+	if !root {
+		boxes = filepath.Join(sys.UserDir("XDG_DATA_HOME", ".local/share"), "isolate")
+		locks = filepath.Join(cmp.Or(c.Boxes, boxes), "locks")
 	}
-	if c.Locks == "" && root {
-		c.Locks = "/run/isolate/locks"
-	} else if c.Locks == "" {
-		c.Locks = filepath.Join(c.Boxes, "locks")
-	}
+	c.Boxes, c.Locks = cmp.Or(c.Boxes, boxes), cmp.Or(c.Locks, locks)
 	return c, nil
 }
 
