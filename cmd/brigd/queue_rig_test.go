@@ -128,18 +128,18 @@ func (p *proc) later(script string, header ...string) string {
 }
 
 // ended waits for the result of a run.
-func (p *proc) ended(id string) map[string]any {
+func (p *proc) ended(id string, header ...string) map[string]any {
 	p.t.Helper()
-	return p.state(id, "ended")["result"].(map[string]any)
+	return p.state(id, "ended", header...)["result"].(map[string]any)
 }
 
 // state waits until a run is in a state.
-func (p *proc) state(id, want string) map[string]any {
+func (p *proc) state(id, want string, header ...string) map[string]any {
 	p.t.Helper()
 	var status int
 	var a map[string]any
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if status, a = p.do("GET", "/v1/runs/"+id, nil); status == 200 && a["state"] == want {
+		if status, a = p.do("GET", "/v1/runs/"+id, nil, header...); status == 200 && a["state"] == want {
 			return a
 		}
 	}

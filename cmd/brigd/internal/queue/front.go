@@ -88,6 +88,7 @@ func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, 
 	if err != nil {
 		return refused(j.ID, unavailable(err))
 	}
+	j.Owner = ownerOf(c)
 	j.Agent, j.Token, j.Request, j.Digest = cmp.Or(c.Agent, r.Agent), c.Grant.Bearer(), request, digest(string(text))
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -107,7 +108,7 @@ func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, 
 		return a
 	}
 	if j.Tracked && !known {
-		text, err := json.Marshal(&record{Agent: c.Name(), Chain: c.Grant.IDs(), Digest: j.Digest})
+		text, err := json.Marshal(&record{owner: j.Owner, Digest: j.Digest})
 		if err == nil {
 			err = trying(ctx, startTime, func(ctx context.Context) error {
 				_, err := f.results.Create(ctx, "q."+j.ID, text)
@@ -194,7 +195,7 @@ func (f *Front) end(id string, c engine.Caller) {
 		return
 	}
 	err := trying(ctx, startTime, func(ctx context.Context) error {
-		_, err := f.store(ctx, id, &record{Agent: c.Name(), Chain: c.Grant.IDs(),
+		_, err := f.store(ctx, id, &record{owner: ownerOf(c),
 			Result: &engine.Response{ID: id, Status: string(nsjail.StatusCancelled), ExitCode: -1}})
 		return err
 	})

@@ -21,7 +21,6 @@ type delivery struct {
 	m     *nats.Msg
 	tries int // this one included
 	j     job
-	by    engine.Caller
 	seq   int // of the next message to the Front
 	owed  int // events since the Front's last answer
 	bytes int
@@ -154,9 +153,8 @@ func (d *delivery) run(ctx context.Context, how *engine.Delivery) *engine.Respon
 	if no != nil {
 		return refused(d.j.ID, no)
 	}
-	d.by = c
 	if d.j.Tracked {
-		text, err := json.Marshal(&record{Agent: c.Name(), Chain: c.Grant.IDs(), Digest: d.j.Digest, Running: how})
+		text, err := json.Marshal(&record{owner: d.j.Owner, Digest: d.j.Digest, Running: how})
 		if err == nil {
 			_, err = d.results.Put(ctx, "q."+d.j.ID, text)
 		}
@@ -250,7 +248,7 @@ func (d *delivery) nak(after time.Duration) {
 func (d *delivery) finish(a *engine.Response) {
 	first := false
 	err := trying(d.ending, always, func(ctx context.Context) (err error) {
-		first, err = d.store(ctx, d.j.ID, &record{Agent: d.by.Name(), Chain: d.by.Grant.IDs(), Result: a})
+		first, err = d.store(ctx, d.j.ID, &record{owner: d.j.Owner, Result: a})
 		return err
 	})
 	if err != nil {

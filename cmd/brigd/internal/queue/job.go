@@ -25,13 +25,21 @@ type job struct {
 	Reply   string         `json:"reply,omitempty"`
 	Tracked bool           `json:"tracked,omitempty"` // GET /v1/runs/ID may ask where it is
 	Digest  string         `json:"digest,omitempty"`  // of the request
+	Owner   owner          `json:"owner"`
 	Request engine.Request `json:"request"`
 }
 
-// record is what a bucket knows of a run.
-type record struct {
+// owner is who may ask for a run's result.
+type owner struct {
 	Agent string   `json:"agent"`
 	Chain []string `json:"chain,omitempty"` // the ids of the token's blocks
+}
+
+func ownerOf(c engine.Caller) owner { return owner{c.Name(), c.Grant.IDs()} }
+
+// record is what a bucket knows of a run.
+type record struct {
+	owner
 	// Digest is of the request, in the key q.ID.
 	Digest string `json:"digest,omitempty"`
 	// Running is set while a worker runs it, in the key q.ID.
@@ -98,7 +106,7 @@ func (q *Queue) store(ctx context.Context, id string, r *record) (first bool, er
 		if _, err := q.files.PutBytes(ctx, large, text); err != nil {
 			return false, err
 		}
-		if text, err = json.Marshal(&record{Agent: r.Agent, Chain: r.Chain, Object: large}); err != nil {
+		if text, err = json.Marshal(&record{owner: r.owner, Object: large}); err != nil {
 			return false, err
 		}
 	}
