@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brig/cmd/brigd/internal/auditcmd"
+	"brig/cmd/brigd/internal/batch"
 	"brig/cmd/brigd/internal/config"
 	"brig/cmd/brigd/internal/images"
 	"brig/cmd/brigd/internal/policycmd"
@@ -35,6 +36,11 @@ func program() *cli.Program {
 				tokencmd.Usage, tokencmd.Run),
 			tool("audit", "verify|show [ARG...]", "verify and show the audit log", auditcmd.Usage, auditcmd.Run),
 			tool("yaml", "FILE|-", "print a YAML file as JSON, for brig convert", yamljson.Usage, yamljson.Run),
+			tool("submit", "[FLAG...] -- COMMAND [ARG...]", "put a command into the queue of a brigd", batch.Usage, batch.Submit),
+			tool("map", "[FLAG...] --jobs FILE --out FILE", "run many jobs by a brigd, with progress and a plot", batch.Usage,
+				batch.Map),
+			tool("queue", "[FLAG...] [result|cancel|requeue ID]", "show the queue of a brigd, and what was given up",
+				batch.Usage, batch.Queue),
 			tool("verify", "--spec FILE [FLAG...]", "perform attacks in a configuration and show what it holds",
 				verify.Usage, verify.Run),
 		},
@@ -136,6 +142,8 @@ func manualRest(m *cli.Page) {
 	m.Verbatim(auditcmd.Usage)
 	m.Section("BRIGD YAML")
 	m.Verbatim(yamljson.Usage)
+	m.Section("BRIGD SUBMIT, MAP AND QUEUE")
+	m.Verbatim(batch.Usage)
 	m.Section("BRIGD VERIFY")
 	m.Verbatim(verify.Usage)
 	m.Section("SIGNALS", "After SIGTERM, SIGINT or SIGHUP no more runs are accepted; those that were accepted may go on "+

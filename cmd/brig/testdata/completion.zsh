@@ -21,6 +21,10 @@ _brig() {
 		'token:make and narrow capability tokens (brigd token)'
 		'audit:check and read an audit log (brigd audit)'
 		'serve:run jails for programs that ask by HTTP (brigd serve)'
+		'worker:run jails for a queue of brigds (brigd worker)'
+		'submit:put a command into a queue (brigd submit)'
+		'map:run many jobs by a brigd (brigd map)'
+		'queue:show a queue (brigd queue)'
 		'mcp:run jails for a model that asks by MCP (brigd mcp)'
 		'version:print the version'
 		'help:print help; the topics are net, limits, tier and seccomp'
@@ -143,9 +147,13 @@ _brig() {
 	token) if ((CURRENT == 2)); then compadd -- keygen mint attenuate inspect verify revoke --help; else _files; fi ;;
 	audit) if ((CURRENT == 2)); then compadd -- verify show --help; else _files; fi ;;
 	serve) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
+	worker) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
+	submit) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
+	map) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
+	queue) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	mcp) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	version) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
-	help) if ((CURRENT == 2)); then compadd -- run explain learn spec convert verify doctor gc diff apply discard changes isolate image policy token audit serve mcp version help completion man net limits tier seccomp --help; else _files; fi ;;
+	help) if ((CURRENT == 2)); then compadd -- run explain learn spec convert verify doctor gc diff apply discard changes isolate image policy token audit serve worker submit map queue mcp version help completion man net limits tier seccomp --help; else _files; fi ;;
 	completion) if ((CURRENT == 2)); then compadd -- bash zsh fish --help; else _files; fi ;;
 	man) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	esac
