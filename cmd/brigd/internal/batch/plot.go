@@ -14,7 +14,8 @@ import (
 const exitRefused = verbs.Exit(1)
 
 // colors are those of statuses; others are grey.
-var colors = map[string]string{"ok": "#2a7", "failed": "#e90", "refused": "#c33", "timeout": "#a4c", "cancelled": "#777"}
+var colors = map[string]string{"ok": "#2a7", "failed": "#e90", "refused": "#c33", "timeout": "#a4c",
+	"cancelled": "#777"}
 
 // The size of a plot, in pixels.
 const (
