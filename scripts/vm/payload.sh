@@ -1,6 +1,6 @@
 #!/bin/bash
 # payload.sh: make the drive with what is tested: the tree of this checkout, the test binaries in bin/PACKAGE.test (with
-# _ for /) and bin/brig, all static. Print the file's name.
+# _ for /), bin/brig and bin/brigd, all static. Print the file's name.
 . "$(dirname "$0")/lib.sh"
 
 export GO=${GO:-go} GOARCH=$arch CGO_ENABLED=1
@@ -15,7 +15,9 @@ tests() {
 build() {
 	local package
 	cd "$module"
-	scripts/static.sh build -o "$1/bin/brig" ./cmd/brig
+	for package in cmd/brig cmd/brigd; do
+		scripts/static.sh build -o "$1/bin/${package#cmd/}" "./$package"
+	done
 	for package in $(tests); do
 		scripts/static.sh test -c -o "$1/bin/${package//\//_}.test" "./$package"
 	done

@@ -152,12 +152,17 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, 0o755)
 }
 
-// Build makes a program of this module for both runs, statically, in dir. The environment's BRIG_TEST_BINARY, where it
-// is set, is taken for brig instead.
+// Build makes a program of this module for both runs, statically, in dir. Where the environment has BRIG_TEST_BINARY,
+// as in a guest without Go, that is taken for brig, and its neighbour for another program, if there is one.
 func Build(pkg, name string) func(dir string) error {
 	return func(dir string) error {
-		if made := os.Getenv(binVar); made != "" && name == "brig" {
-			return copyFile(made, filepath.Join(dir, name))
+		if made := os.Getenv(binVar); made != "" {
+			if name != "brig" {
+				made = filepath.Join(filepath.Dir(made), filepath.Base(pkg))
+			}
+			if _, err := os.Stat(made); err == nil || name == "brig" {
+				return copyFile(made, filepath.Join(dir, name))
+			}
 		}
 		root, err := moduleRoot()
 		if err != nil {
