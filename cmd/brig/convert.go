@@ -210,7 +210,8 @@ func (c *conversion) command(j *convert.Jail, s *nsjail.Spec) error {
 	switch {
 	case errors.Is(err, image.ErrNotFound):
 		j.Note("image "+j.Image, convert.Unknown, "it is not in the store, so the command is without its entrypoint, if it "+
-			"has one; run brig image pull "+words.Quote(j.Image)+" and convert again, or write an entrypoint, which may be empty")
+			"has one; run brig image pull "+words.Quote(j.Image)+" and convert again, or write an entrypoint, which may be "+
+			"empty")
 		return nil
 	case err != nil:
 		return err
