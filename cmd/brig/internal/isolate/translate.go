@@ -77,7 +77,7 @@ func (o *Options) translate(f *facts) (*job, error) {
 	}
 	if s.Rootfs.Path == "" && !slices.ContainsFunc(j.places, inEtc) { // no rule names it, so it is empty
 		s.Mounts = append(s.Mounts, nsjail.Mount{Type: nsjail.MountBind, Source: filepath.Join(f.dir, "root"),
-			Target: "/etc", Plain: true})
+			Target: "/etc", Plain: true, Live: true})
 	}
 	if shared { // the caller shares a directory for writing, as a way to another program: FIFOs are expected there
 		s.Optional = []string{"sockets"}
