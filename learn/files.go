@@ -15,8 +15,7 @@ var optional = []string{"/etc/locale.alias", "/etc/host.conf", "/etc/gai.conf", 
 
 // idle reports whether a program does without a file.
 func idle(host string) bool {
-	return slices.ContainsFunc(optional, func(o string) bool { return under(host, o) }) ||
-		under(host, "/etc") && strings.HasSuffix(host, "/sitecustomize.py")
+	return inOne(host, optional...) || under(host, "/etc") && strings.HasSuffix(host, "/sitecustomize.py")
 }
 
 // nodes wants each file that the jail lacks, unless it is private or cannot be shown.

@@ -48,7 +48,7 @@ func (c *config) weakness(a *attack.Attack, off *nsjail.Spec) string {
 			flag = c.covers(off)
 		case "call":
 			if strings.HasPrefix(o.Value, "seccomp(") {
-				flag, _ = weakFilter(c, off)
+				flag = c.weakFilter()
 			}
 		}
 		if flag == "" {
@@ -120,88 +120,73 @@ func (c *config) handsOver(dir string) string {
 
 // covers returns the flags of the configuration that weaken it as off does, or "" if one of off's is not there.
 func (c *config) covers(off *nsjail.Spec) string {
+	secrets := c.secrets()
 	var by []string
-	for _, weak := range []func(c *config, off *nsjail.Spec) (flag string, wanted bool){
-		weakFilter, weakNet, weakInit, weakOptional, weakEnv, weakProcesses, weakRlimits, weakMounts,
-		weakProtect,
+	for _, weak := range []struct {
+		wanted bool
+		flag   string // "" if the configuration does not have it
+	}{
+		{off.Seccomp != "", c.weakFilter()},
+		{off.Net != "", only(c.spec.Net == off.Net, "--net "+string(off.Net))},
+		{off.NoInit, only(c.spec.NoInit, "--no-init")},
+		{len(off.Optional) > 0, c.weakOptional(off.Optional)},
+		{len(off.PassEnv) > 0, only(len(secrets) > 0, "--env "+words.Printable(strings.Join(secrets, " --env ")))},
+		{off.Limits.Processes < 0, only(c.spec.Limits.Processes < 0, "--pids-limit -1")},
+		{len(off.Limits.Rlimits) > 0, c.weakRlimits(off.Limits.Rlimits)},
+		{len(top(off.Mounts)) > 0, c.weakMounts(top(off.Mounts))},
+		{off.Protect != nil, c.weakProtect()},
 	} {
-		flag, wanted := weak(c, off)
-		if !wanted {
-			continue
-		}
-		if flag == "" {
+		if weak.wanted && weak.flag == "" {
 			return ""
 		}
-		by = append(by, flag)
+		if weak.wanted {
+			by = append(by, weak.flag)
+		}
 	}
 	return strings.Join(by, " ")
 }
 
-func weakFilter(c *config, off *nsjail.Spec) (string, bool) {
-	if s := c.spec.Seccomp; s != "" && s != "default" && !tighter(s) {
-		return "--seccomp " + words.Printable(s), off.Seccomp != ""
-	}
-	return "", off.Seccomp != ""
+func (c *config) weakFilter() string {
+	s := c.spec.Seccomp
+	return only(s != "" && s != "default" && !tighter(s), "--seccomp "+words.Printable(s))
 }
 
-func weakNet(c *config, off *nsjail.Spec) (string, bool) {
-	return only(c.spec.Net == off.Net, "--net "+string(off.Net)), off.Net != ""
+func (c *config) weakOptional(names []string) string {
+	missing := slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(c.spec.Optional, n) })
+	return only(!missing, "--optional "+strings.Join(names, ","))
 }
 
-func weakInit(c *config, off *nsjail.Spec) (string, bool) {
-	return only(c.spec.NoInit, "--no-init"), off.NoInit
-}
-
-func weakOptional(c *config, off *nsjail.Spec) (string, bool) {
-	for _, name := range off.Optional {
-		if !slices.Contains(c.spec.Optional, name) {
-			return "", true
-		}
-	}
-	return "--optional " + strings.Join(off.Optional, ","), len(off.Optional) > 0
-}
-
-func weakEnv(c *config, off *nsjail.Spec) (string, bool) {
-	names := c.secrets()
-	return only(len(names) > 0, "--env "+words.Printable(strings.Join(names, " --env "))), len(off.PassEnv) > 0
-}
-
-func weakProcesses(c *config, off *nsjail.Spec) (string, bool) {
-	return only(c.spec.Limits.Processes < 0, "--pids-limit -1"), off.Limits.Processes < 0
-}
-
-func weakRlimits(c *config, off *nsjail.Spec) (string, bool) {
-	for name := range off.Limits.Rlimits {
+func (c *config) weakRlimits(off map[string]nsjail.Rlimit) string {
+	for name := range off {
 		if l, ok := c.spec.Limits.Rlimits[name]; ok {
-			return fmt.Sprintf("--ulimit %s=%d:%d", words.Printable(name), l.Soft, l.Hard), true
+			return fmt.Sprintf("--ulimit %s=%d:%d", words.Printable(name), l.Soft, l.Hard)
 		}
 	}
-	return "", len(off.Limits.Rlimits) > 0
+	return ""
 }
 
-func weakMounts(c *config, off *nsjail.Spec) (string, bool) {
+func (c *config) weakMounts(off []nsjail.Mount) string {
 	var by []string
-	for _, m := range top(off.Mounts) {
-		own := c.find(&m)
+	for i := range off {
+		own := c.find(&off[i])
 		if own == nil {
-			return "", true
+			return ""
 		}
 		by = append(by, flagOf(own))
 	}
-	return strings.Join(by, " "), len(by) > 0
+	return strings.Join(by, " ")
 }
 
-func weakProtect(c *config, off *nsjail.Spec) (string, bool) {
-	wanted := off.Protect != nil
+func (c *config) weakProtect() string {
 	if !slices.Contains(c.spec.Protect, nsjail.ProtectGit) {
-		return "--no-protect", wanted
+		return "--no-protect"
 	}
 	for _, p := range c.spec.Protect {
 		if back, ok := strings.CutPrefix(p, "!"); ok {
-			return "--no-protect=" + words.Printable(back), wanted
+			return "--no-protect=" + words.Printable(back)
 		}
 	}
-	return "", wanted
+	return ""
 }
 
 func only(is bool, flag string) string {
