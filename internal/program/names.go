@@ -38,6 +38,7 @@ var names = [...]struct {
 	{unix.SYS_CAPSET, "capset"}, {unix.SYS_CHDIR, "chdir"}, {unix.SYS_CHROOT, "chroot"}, {unix.SYS_CLOSE, "close"},
 	{unix.SYS_CLOSE_RANGE, "close_range"},
 	{unix.SYS_DUP3, "dup3"}, {unix.SYS_EXECVE, "execve"}, {unix.SYS_EXIT_GROUP, "exit_group"}, {unix.SYS_FCHDIR, "fchdir"},
+	{unix.SYS_FCHMODAT, "fchmodat"}, {unix.SYS_FCNTL, "fcntl"},
 	{unix.SYS_FSCONFIG, "fsconfig"},
 	{unix.SYS_FSMOUNT, "fsmount"}, {unix.SYS_FSOPEN, "fsopen"}, {unix.SYS_GETPPID, "getppid"}, {unix.SYS_IOCTL, "ioctl"},
 	{unix.SYS_KEYCTL, "keyctl"}, {unix.SYS_LANDLOCK_ADD_RULE, "landlock_add_rule"},

@@ -22,7 +22,8 @@ const (
 	// Fork splits the process: the parent becomes init, and the child continues with the list. Arguments: the slot of
 	// the report socket; the number of the slot in which the list will store a filter's listener, or 0; the number of
 	// tmpfs mounts that are open for init at fixed descriptor numbers; the number of operations after Fork that init
-	// performs itself, while the child continues after them.
+	// performs itself, while the child continues after them; the ABI whose notices ask for EPERM; the mode of init
+	// (launcher.InitTraces, InitStays).
 	Fork = 0xffff0001
 	// Post is one of init's operations: it notifies the child that init has reached it. The end of init's operations
 	// notifies the child, too.

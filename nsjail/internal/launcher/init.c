@@ -14,7 +14,7 @@ struct init {
 	struct timespec cpu; // of the payload, as RLIMIT_CPU counts it
 	int disks;
 	uint32_t denies;     // the ABI whose notices ask for EPERM (AUDIT_ARCH_*); 0: each asks for death
-	int traces;          // one process may trace exits
+	int mode;            // INIT_TRACES, INIT_STAYS
 	struct report end;   // the last report
 };
 
@@ -39,6 +39,7 @@ static void measure(struct report *r, int disks) {
 }
 
 // end kills the other processes of the pid namespace, reaps them, and reports how the payload ended and what all used.
+// Init that stays kills none, and waits for them after its report.
 static void end(struct init *in, int status, int asked) {
 	struct report *r = &in->end;
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) r->own = 0;
@@ -47,7 +48,7 @@ static void end(struct init *in, int status, int asked) {
 	measure(r, in->disks);
 	// All others are children of init or their descendants. kill(2) looks at every process of the machine. Without a pid
 	// namespace, init's Landlock domain keeps the signal from all that are not in it: landlock(7), scoped.
-	long p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0);
+	long p = in->mode & INIT_STAYS ? -ECHILD : SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0);
 	// A label may forbid the signal (apparmor(7)). The kernel then ends them with the namespace.
 	if (p != -ECHILD && SYS2(SYS_kill, -1, SIGKILL) == -EACCES) r->b |= END_LEFT;
 	for (; p >= 0 && !(r->b & END_LEFT); p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0)) // ECHILD: none is left
@@ -58,6 +59,7 @@ static void end(struct init *in, int status, int asked) {
 	r->usage.ru_ixrss = in->cpu.tv_sec * 1000 + in->cpu.tv_nsec / 1000000; // Linux leaves it 0
 	while (SYS3(SYS_write, REPORT, r, sizeof *r) == -EINTR) {}
 	if (r->denied) SYS3(SYS_write, REPORT, denied, sizeof denied); // all signals are blocked: no EINTR
+	while (in->mode & INIT_STAYS && SYS4(SYS_wait4, -1, 0, __WALL, 0) != -ECHILD) {}
 	SYS1(SYS_exit_group, 0);
 }
 
@@ -66,7 +68,7 @@ static void end(struct init *in, int status, int asked) {
 // execve(2) would change the number of another thread.
 static int may_trace(struct init *in, const struct seccomp_notif *n) {
 	uint32_t r = (uint32_t)n->data.args[0];
-	if (!in->traces || n->data.nr != SYS_ptrace || !(n->data.args[3] & PTRACE_O_TRACEEXIT)) return 0;
+	if (!(in->mode & INIT_TRACES) || n->data.nr != SYS_ptrace || !(n->data.args[3] & PTRACE_O_TRACEEXIT)) return 0;
 	if (r != PTRACE_SEIZE && r != PTRACE_SETOPTIONS && r != 21) return 0; // PTRACE_OLDSETOPTIONS
 	if (SYS3(SYS_tgkill, in->tracer, in->tracer, 0)) in->tracer = n->pid; // the last one is gone
 	return in->tracer == n->pid && !SYS3(SYS_tgkill, n->pid, n->pid, 0);
@@ -127,12 +129,12 @@ static void keep_descriptors(int report, int listener, int disks) {
 // brig_init reaps, forwards signals, answers for the filter, and ends the jail with the payload or the keeper. It does one
 // thing of each kind in turn, so that a flood of one does not hide another. a are the arguments of fork_init.
 void brig_init(long payload, const long *a, int listener, struct run *run) {
-	struct init in = {.payload = payload, .disks = (int)a[2], .denies = (uint32_t)a[4], .traces = (int)a[5],
+	struct init in = {.payload = payload, .disks = (int)a[2], .denies = (uint32_t)a[4], .mode = (int)a[5],
 		.end.type = REPORT_EXIT};
 	keep_descriptors((int)a[0], listener, in.disks);
 	if (run->err) brig_tell(REPORT, REPORT_FAIL, run->op, run->err);
 	brig_tell(REPORT, REPORT_EXEC, (int)payload, 0);
-	struct pollfd p[NFDS] = {{.fd = REPORT, .events = POLLIN}, {.fd = SIGNALS, .events = POLLIN},
+	struct pollfd p[NFDS] = {{.fd = in.mode & INIT_STAYS ? -1 : REPORT, .events = POLLIN}, {.fd = SIGNALS, .events = POLLIN},
 		{.fd = listener < 0 ? -1 : LISTENER, .events = POLLIN}};
 	for (;;) {
 		int status, reaped = 0;

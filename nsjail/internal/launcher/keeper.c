@@ -29,8 +29,7 @@ static int caught[2];
 
 static void on_signal(int sig) {
 	int saved = errno;
-	unsigned char byte = (unsigned char)sig;
-	if (write(caught[1], &byte, 1) < 0) {} // a full pipe: 65,536 signals wait already
+	if (write(caught[1], &(unsigned char){(unsigned char)sig}, 1) < 0) {} // a full pipe: 65,536 signals wait already
 	errno = saved;
 }
 
@@ -132,10 +131,10 @@ static int is_alone(int argc, char **argv) {
 }
 
 // fork_launcher forks it with clone3(2), and a process made ahead unless the jail cannot use one.
-static void fork_launcher(int argc, char **argv, char **envp) {
+static void fork_launcher(int argc, char **argv, char **envp, int plain) {
 	int sv[2];
 	int av[2] = {NOTHING_AHEAD, NOTHING_AHEAD};
-	int alone = is_alone(argc, argv);
+	int alone = plain || is_alone(argc, argv);
 	struct clone_args ca = {.exit_signal = SIGCHLD};
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then executes a launcher
 	if (!alone && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
@@ -147,8 +146,8 @@ static void fork_launcher(int argc, char **argv, char **envp) {
 	if (pid == 0) {
 		close(sv[0]);
 		close(av[0]);
-		syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
-		brig_become(argc, argv, envp, sv[1], av[1],
+		if (!plain) syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
+		brig_become(argc, argv, envp, sv[1], plain ? PLAIN : av[1],
 			begins(argc, argv, brig_launcher_odd) || !brig_trick(TRICK_LIST_AHEAD) ? 0
 			: begins(argc, argv, brig_launcher_other) ? AHEAD_COMMON : UINT32_MAX);
 	}
@@ -159,7 +158,7 @@ static void fork_launcher(int argc, char **argv, char **envp) {
 		close(av[0]);
 		return;
 	}
-	brig_early = (struct early){sv[0], av[0], (int)pid, brig_early.id};
+	brig_early = (struct early){sv[0], av[0], (int)pid, plain ? 1 : brig_early.id};
 	pin((int)pid);
 }
 
@@ -188,7 +187,8 @@ __attribute__((constructor)) static void enter(int argc, char **argv, char **env
 	need(RLIMIT_AS, 3ul << 29, "brig: the limit on address space is too low; raise it to 1572864 (ulimit -v), "
 		"or limit the payload alone: --ulimit as=BYTES\n");
 	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");
-	hold_signals();
-	drop_fsetid();
-	if (brig_trick(TRICK_FORK_EARLY)) fork_launcher(argc, argv, envp);
+	if (brig_early.id != WANTS_PLAIN) hold_signals();
+	if (brig_early.id != WANTS_PLAIN) drop_fsetid();
+	if (brig_early.id == WANTS_PLAIN || brig_trick(TRICK_FORK_EARLY))
+		fork_launcher(argc, argv, envp, brig_early.id == WANTS_PLAIN);
 }

@@ -53,6 +53,11 @@ enum { FLAG_WARD = 1 };
 enum { REPORT_FAIL = 1, REPORT_EXEC = 2, REPORT_EXIT = 3 };
 enum { END_ASKED = 1, END_LEFT = 2 };
 
+// How init works: one process may trace exits; init outlives the keeper, ends no process, and stays as long as there are
+// any, as bubblewrap's does.
+#define INIT_TRACES 1
+#define INIT_STAYS 2
+
 // The list made ahead: the last capability that it expects of the kernel (Linux 5.9), the width of an id in a map, how many
 // operations and bytes of data come before the first that depends on identity or root, and the placeholders of the
 // launcher's ids.
@@ -110,6 +115,7 @@ struct run {
 // process is made ahead:
 #define NOT_FORKED (-1)    // a launcher that Go has executed
 #define NOTHING_AHEAD (-2) // a launcher forked early, for a jail that cannot use a process made ahead
+#define PLAIN (-3)         // the same; the launcher stays what its caller is, for payloads that inherit that
 struct early {
 	int launcher, ahead, pid;
 	uint32_t id; // of root's payloads on the host; up to 1 for one by the keeper's pid
@@ -150,6 +156,9 @@ enum trick {
 };
 extern const char brig_tricks_off[] __attribute__((weak)); // its address is a mask
 #define brig_trick(t) (!((uintptr_t)brig_tricks_off >> (t) & 1))
+
+// What brig_launcher_wanted returns for a plain launcher.
+#define WANTS_PLAIN 2
 
 // interpret.c
 int brig_load(int sock, char **base, size_t *size, long *slots, int room);

@@ -27,6 +27,13 @@ const (
 	EndLeft  = C.END_LEFT
 )
 
+// The modes of init, for the sixth argument of program.Fork: one process may trace exits; init outlives the keeper,
+// ends no process, and stays as long as there are any.
+const (
+	InitTraces = C.INIT_TRACES
+	InitStays  = C.INIT_STAYS
+)
+
 // EndSeconds is the time in seconds that init, or the keeper of a jail without init, waits for killed processes.
 const EndSeconds = C.END_SECONDS
 

@@ -167,28 +167,29 @@ static void reset_scheduling(void) {
 	prctl(PR_SET_TIMERSLACK, 50000ul); // ns, the kernel's default: prctl(2)
 }
 
-// reset_signals restores every disposition and unblocks all: the caller's nohup(1) must not reach the payload. The
-// kernel's structure is all zero as well; make(1) ignores signal 32, which sigaction(2) does not change.
-static void reset_signals(void) {
+// reset_signals restores the disposition of the signals from first to last, and unblocks all: the caller's nohup(1) must
+// not reach the payload. The kernel's structure is all zero as well; make(1) ignores signal 32, which sigaction(2) does
+// not change.
+static void reset_signals(int first, int last) {
 	struct sigaction dfl = {.sa_handler = SIG_DFL};
-	for (int s = 1; s < NSIG; s++) SYS4(SYS_rt_sigaction, s, &dfl, 0, 8);
+	for (int s = first; s <= last; s++) SYS4(SYS_rt_sigaction, s, &dfl, 0, 8);
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &(uint64_t){0}, 0, 8);
 }
 
-// brig_become turns the process into a launcher. ahead is a socket for a process made ahead, NOT_FORKED or
-// NOTHING_AHEAD; begin is how many operations of the list made ahead that process performs, at most.
+// brig_become turns the process into a launcher. ahead is a socket for a process made ahead, NOT_FORKED, NOTHING_AHEAD
+// or PLAIN; begin is how many operations of the list made ahead that process performs, at most.
 void brig_become(int argc, char **argv, char **envp, int sock, int ahead, uint32_t begin) {
 	struct rlimit nofile;
 	keeper_sock = sock;
 	clear_strings(argc, argv, envp);
-	reset_scheduling();
-	reset_signals();
-	if (!getrlimit(RLIMIT_NOFILE, &nofile)) { // a program may use fixed descriptors, and sets the payload's limit
+	if (ahead != PLAIN) reset_scheduling();
+	reset_signals(ahead == PLAIN ? SIGCHLD : 1, ahead == PLAIN ? SIGCHLD : NSIG - 1);
+	if (ahead != PLAIN && !getrlimit(RLIMIT_NOFILE, &nofile)) { // a program may use fixed descriptors, and sets the payload's limit
 		nofile.rlim_cur = nofile.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &nofile);
 	}
 	prctl(PR_SET_NAME, "brig-launcher");
-	if (ahead != NOT_FORKED) drop();
+	if (ahead != NOT_FORKED && ahead != PLAIN) drop();
 	struct reply rep = {.op = -1, .err = (int32_t)begin, .uid = geteuid()};
 	if (ahead >= 0) rep.pid = (int)spawn_ahead(ahead, begin);
 	close(ahead);
