@@ -15,6 +15,7 @@ import (
 	"brig/internal/sys"
 	"brig/nsjail/internal/ghost"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/ordered"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/spec"
@@ -51,6 +52,9 @@ type Cmd struct {
 	digest     string // of the programs of this run, if wantDigest is set
 	ended      func() // see Job.Ended
 	counted    bool   // state.stats has the figures of the control group
+
+	ordered *ordered.Jail       // nil: Spec describes the jail
+	spawned func(pid int) error // see CommandOrdered; or nil
 
 	edit       func(*plan.Plan) // lets a test change the plan
 	runner     *Runner

@@ -134,7 +134,7 @@ func (r *Runner) spawn(j *jail, p *plan.Plan, cold *Cmd, meanwhile func()) (err 
 
 // fill adds the descriptors beside those of the report socket, the control group and the passed mounts.
 func (j *jail) fill(p *plan.Plan, cold *Cmd, h *passedFDs) error {
-	if cold != nil {
+	if cold != nil && cold.ordered == nil {
 		streams, err := cold.openStreams()
 		h.put(p.Stdio, streams...)
 		if err == nil {

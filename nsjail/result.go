@@ -3,6 +3,7 @@ package nsjail
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -67,6 +68,15 @@ type Result struct {
 	// SpecDigest is Spec.Digest. It is empty with a ForkedRunner: the first digest of a process takes 0.4 ms, which would
 	// delay the end of a short jail. The caller can compute it.
 	SpecDigest string `json:"spec_digest,omitempty"`
+}
+
+// SignalNumber returns the number of Signal, or 0.
+func (r *Result) SignalNumber() int {
+	if n := unix.SignalNum(r.Signal); n != 0 {
+		return int(n)
+	}
+	n, _ := strconv.Atoi(strings.TrimPrefix(r.Signal, "SIG")) // a real-time signal has no name: SIG40
+	return n
 }
 
 // Usage is what all processes of the jail took together. Without a control group the times are those of getrusage(2);

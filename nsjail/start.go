@@ -75,6 +75,9 @@ func (c *Cmd) begin() (err error) {
 			c.network.close()
 		}
 	}()
+	if c.ordered != nil {
+		return c.startOrdered()
+	}
 	if c.runner.tree != nil && preparable(&c.Spec) && c.edit == nil {
 		return c.startWarm()
 	}

@@ -29,6 +29,9 @@ func (c *Cmd) setupError(rep launcher.Report) error {
 	}
 	e := &spec.Error{Fault: spec.FaultHost, Step: rep.A + 1, Of: of, Op: op.Label, Detail: op.Call(),
 		Errno: syscall.Errno(rep.B)}
+	if c.ordered != nil {
+		return e
+	}
 	if op.Label == spec.OpExec {
 		return c.execError(e)
 	}

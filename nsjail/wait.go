@@ -157,7 +157,9 @@ func (c *Cmd) finish() (*Result, error) {
 		}
 	}
 	var err error
-	if reported && !left && c.passes() {
+	if reported && c.plan.Stays { // init waits for the other processes of the jail, and nothing waits for init
+		c.state.disk = -1
+	} else if reported && !left && c.passes() {
 		c.runner.collect(c)
 	} else {
 		if left { // init has already waited for endWait

@@ -25,6 +25,12 @@ func GuardBPF(files bool) ([]byte, bool) {
 	return []byte(guardBPF), true
 }
 
+//go:embed open_amd64.bpf
+var openBPF string
+
+// OpenBPF returns the compiled OpenTable.
+func OpenBPF() ([]byte, bool) { return []byte(openBPF), true }
+
 //go:embed process_*amd64.bpf
 var processBPF embed.FS
 

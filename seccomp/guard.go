@@ -58,3 +58,27 @@ func (p *Profile) guardFiles() {
 		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &enosys})
 	}
 }
+
+// OpenTable returns the filter of a jail that is otherwise open (nsjail/internal/ordered): what lets a payload out of
+// its network or into its caller's terminal, and that no ordinary program needs.
+func OpenTable() (*Table, error) {
+	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
+	deny := func(errno unix.Errno, name string, index uint, mask, value uint64, more ...Arg) {
+		e := uint(errno)
+		args := append([]Arg{{Index: index, Value: mask, ValueTwo: value, Op: "SCMP_CMP_MASKED_EQ"}}, more...)
+		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &e, Args: args})
+	}
+	const all = 1<<32 - 1 // the kernel reads these arguments as 32 bits
+	for _, family := range []uint64{unix.AF_VSOCK, unix.AF_ALG} {
+		deny(unix.EAFNOSUPPORT, "socket", 0, all, family)
+	}
+	const fioasync = 0x5452 // ioctl_tty(2)
+	for _, request := range []uint64{unix.TIOCSTI, unix.TIOCLINUX, fioasync} {
+		deny(unix.EPERM, "ioctl", 1, all, request)
+	}
+	// signals at the next key of a terminal, or the next event of any descriptor, for processes of the host: fcntl(2)
+	deny(unix.EPERM, "fcntl", 1, all, unix.F_SETSIG)
+	deny(unix.EPERM, "fcntl", 1, all, unix.F_SETFL, Arg{Index: 2, Value: unix.O_ASYNC, ValueTwo: unix.O_ASYNC,
+		Op: "SCMP_CMP_MASKED_EQ"})
+	return p.Resolve(Target{Arch: runtime.GOARCH})
+}

@@ -13,8 +13,10 @@ func TestGuardBPFIsFresh(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skipf("no embedded filter on %s", runtime.GOARCH)
 	}
-	for name, files := range map[string]bool{"guard_amd64.bpf": false, "guard_files_amd64.bpf": true} {
-		table, err := GuardTable(files)
+	guard := func(files bool) func() (*Table, error) { return func() (*Table, error) { return GuardTable(files) } }
+	for name, make := range map[string]func() (*Table, error){"guard_amd64.bpf": guard(false),
+		"guard_files_amd64.bpf": guard(true), "open_amd64.bpf": OpenTable} {
+		table, err := make()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,8 +26,8 @@ func TestGuardBPFIsFresh(t *testing.T) {
 		}
 		if *update {
 			err = os.WriteFile(name, fresh, 0o644)
-		} else if have, _ := GuardBPF(files); !bytes.Equal(have, fresh) {
-			t.Errorf("%s is not what GuardTable compiles to; run go generate", name)
+		} else if have, rerr := os.ReadFile(name); rerr != nil || !bytes.Equal(have, fresh) {
+			t.Errorf("%s is not what its table compiles to; run go generate (%v)", name, rerr)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -78,6 +80,35 @@ func TestGuard(t *testing.T) {
 		d := Data{Nr: unix.SYS_FCHMOD | x32Bit, Arch: a.audit, Args: [6]uint64{1: 0o4755}}
 		if got := Simulate(bpf, d); got != KillProcess {
 			t.Errorf("a foreign ABI: %v, want %v", got, KillProcess)
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	table, err := OpenTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bpf, err := table.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		nr   int32
+		args [6]uint64
+		want Action
+	}{
+		{unix.SYS_SOCKET, [6]uint64{unix.AF_VSOCK}, ErrnoAction(unix.EAFNOSUPPORT)},
+		{unix.SYS_SOCKET, [6]uint64{unix.AF_ALG | 1<<40}, ErrnoAction(unix.EAFNOSUPPORT)},
+		{unix.SYS_SOCKET, [6]uint64{unix.AF_UNIX}, Allow},
+		{unix.SYS_IOCTL, [6]uint64{0, unix.TIOCSTI}, ErrnoAction(unix.EPERM)},
+		{unix.SYS_IOCTL, [6]uint64{0, unix.TIOCNOTTY}, Allow},
+		{unix.SYS_FCNTL, [6]uint64{0, unix.F_SETFL, unix.O_ASYNC | unix.O_NONBLOCK}, ErrnoAction(unix.EPERM)},
+		{unix.SYS_FCNTL, [6]uint64{0, unix.F_SETFL, unix.O_NONBLOCK}, Allow},
+		{unix.SYS_UNSHARE, [6]uint64{unix.CLONE_NEWUSER}, Allow},
+	} {
+		if got := Simulate(bpf, Data{Nr: c.nr, Args: c.args}); got != c.want {
+			t.Errorf("call %d %v: %v, want %v", c.nr, c.args, got, c.want)
 		}
 	}
 }

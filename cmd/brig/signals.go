@@ -2,8 +2,6 @@ package main
 
 import (
 	"os"
-	"strconv"
-	"strings"
 
 	"brig/nsjail"
 
@@ -42,13 +40,4 @@ func forwardSignals(c *nsjail.Cmd, caught *nsjail.Signals, s *screen) (stop func
 		_ = caught.Close() // an error has no effect on the caller
 		<-done
 	}
-}
-
-// signalNumber returns the number of a signal in a Result. Real-time signals have no names: SIG40.
-func signalNumber(name string) int {
-	if n := unix.SignalNum(name); n != 0 {
-		return int(n)
-	}
-	n, _ := strconv.Atoi(strings.TrimPrefix(name, "SIG")) // nsjail's form: SIG and a number
-	return n
 }

@@ -33,7 +33,7 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.St
 	case result.Status == nsjail.StatusTimeout:
 		return exitTimeout
 	case result.Signal != "":
-		return exitSignal + signalNumber(result.Signal)
+		return exitSignal + result.SignalNumber()
 	case result.ExitCode > 0:
 		return result.ExitCode
 	case result.Status != nsjail.StatusOK: // it hit a limit and yet exited with 0, which must not pass for success
@@ -58,7 +58,7 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 		grace := cmp.Or(l.Grace, nsjail.DefaultGrace)
 		return fmt.Sprintf("the payload had not ended %s after the signal, and was killed (--grace)", grace)
 	case nsjail.StatusSignal:
-		return died(inv, r.Signal)
+		return died(inv, r)
 	case nsjail.StatusCPU:
 		return fmt.Sprintf("the processor-time limit of %s ended the payload (--cpu-time)", l.CPUTime)
 	case nsjail.StatusMemory:
@@ -95,15 +95,15 @@ func full(r *nsjail.Result) string {
 }
 
 // died returns the message of a shell for a command that a signal has killed: "" for SIGINT and SIGPIPE.
-func died(inv *invocation, name string) string {
-	switch sig := unix.Signal(signalNumber(name)); {
+func died(inv *invocation, r *nsjail.Result) string {
+	switch sig := unix.Signal(r.SignalNumber()); {
 	case inv.json || sig == unix.SIGINT || sig == unix.SIGPIPE:
 		return ""
 	case sig == unix.SIGKILL:
 		return "killed (SIGKILL): by the payload itself, from outside, or for want of memory of the machine; " +
 			"no limit of brig's did it"
 	default:
-		return fmt.Sprintf("%s (%s)", sig, name)
+		return fmt.Sprintf("%s (%s)", sig, r.Signal)
 	}
 }
 

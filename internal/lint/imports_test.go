@@ -18,6 +18,7 @@ const (
 	spec    = "brig/nsjail/internal/spec"
 	host    = "brig/nsjail/internal/host"
 	planner = "brig/nsjail/internal/plan"
+	ordered = "brig/nsjail/internal/ordered"
 	keeper  = "brig/nsjail/internal/run"
 	starter = "brig/nsjail/internal/launcher"
 	warm    = "brig/nsjail/internal/warm"
@@ -69,12 +70,13 @@ var ours = map[string][]string{
 	spec:                        {program, "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	host:                        {spec, "brig/landlock", "brig/rootfs", starter, "brig/cgroup", "brig/seccomp"},
 	planner:                     {program, tricks, spec, host, starter, "brig/cgroup", "brig/landlock", "brig/netns", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
+	ordered:                     {program, spec, host, planner, starter, "brig/netns", "brig/rootfs"},
 	warm:                        {program, spec, host, planner, doctor, starter},
 	keeper:                      {spec, starter},
 	ghost:                       {spec},
 	doctor:                      {spec, host, "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	"brig/denial":               {"brig/netns/egress", "brig/seccomp"},
-	"brig/nsjail":               {"brig/denial", program, spec, host, planner, warm, keeper, ghost, doctor, starter, "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
+	"brig/nsjail":               {"brig/denial", program, spec, host, planner, ordered, warm, keeper, ghost, doctor, starter, "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	"brig/agent/keep":           {},
 	"brig/agent/workspace":      {"brig/nsjail", "brig/layer"},
 	"brig/image/asroot":         {"brig/image", "brig/nsjail"},
@@ -93,7 +95,7 @@ var ours = map[string][]string{
 	convert + "/compose":        {convert, convert + "/docker", "brig/nsjail"},
 	convert + "/nsjail":         {convert, "brig/nsjail"},
 	convert + "/docker":         {convert, "brig/nsjail", "brig/internal/cli"},
-	bwrap:                       {convert, "brig/nsjail"},
+	bwrap:                       {convert, "brig/nsjail", "brig/internal/cli", "brig/netns/egress/policy"},
 	"brig/cmd/brigd":            append([]string{"brig/internal/cli", "brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "batch", daemon + "config", daemon + "files", daemon + "front", daemon + "images", daemon + "listen", daemon + "live", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "queue", daemon + "tokencmd", daemon + "tools/yamljson", daemon + "trace", daemon + "verify"}, wrappers...),
 	daemon + "admit":            {"brig/nsjail"},
 	daemon + "api":              {"brig/nsjail", "brig/agent/engine", "brig/cgroup/monitor", daemon + "front", daemon + "live", daemon + "schema"},

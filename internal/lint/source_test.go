@@ -27,7 +27,7 @@ const (
 )
 
 // binaries are the files that may hold other than text.
-var binaries = []string{"seccomp/default_amd64.bpf", "seccomp/guard_amd64.bpf", "seccomp/guard_files_amd64.bpf",
+var binaries = []string{"seccomp/default_amd64.bpf", "seccomp/guard_amd64.bpf", "seccomp/guard_files_amd64.bpf", "seccomp/open_amd64.bpf",
 	"seccomp/process_amd64.bpf", "seccomp/process_net_amd64.bpf", "seccomp/process_net_owner_amd64.bpf", "seccomp/process_owner_amd64.bpf",
 	"cmd/brig-bench/internal/peers/docker_amd64.bpf"}
 

@@ -148,8 +148,8 @@ func FilterTable(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	h := &Host{Missing: map[string]string{}}
-	if err := h.lookKernel(nil); err != nil {
+	h, err := LookKernel()
+	if err != nil {
 		return "", err
 	}
 	t, err := p.Resolve(h.Kernel.target())

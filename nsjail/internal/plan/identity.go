@@ -120,7 +120,7 @@ func DropProgram(h *host.Host, effective, kept uint32) *program.Program {
 	binary.NativeEndian.PutUint32(caps, effective)
 	binary.NativeEndian.PutUint32(caps[4:], kept)
 	shown := "{" + capNames(effective) + ", " + capNames(kept) + ", 0}"
-	p.Add("drop", unix.SYS_CAPSET, capHeader(), program.Struct(caps, program.Text(shown)))
+	p.Add("drop", unix.SYS_CAPSET, CapHeader(), program.Struct(caps, program.Text(shown)))
 	// after a change of uid root owns /proc/self (proc(5)), but the jail must write its uid_map there
 	p.Add("drop", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(1))
 	return p

@@ -47,12 +47,15 @@ func (r *resolver) network() {
 
 // openSockets makes the jail's first process open the sockets while it has capabilities, and send them to the keeper.
 func (r *resolver) openSockets() {
-	if r.Sockets == nil {
-		return
+	if r.Sockets != nil {
+		OpenSockets(r.Jail, r.Sockets)
 	}
-	p := r.Jail
-	r.Sockets.Open(p, host.FdSockets)
-	n := len(r.Sockets.List())
+}
+
+// OpenSockets appends the operations that open the sockets and send them to the keeper.
+func OpenSockets(p *program.Program, s *netns.Sockets) {
+	s.Open(p, host.FdSockets)
+	n := len(s.List())
 	fds := make([]int, n)
 	for i := range fds {
 		fds[i] = host.FdSockets + i

@@ -56,6 +56,8 @@ type Plan struct {
 
 	Sockets *netns.Sockets // the sockets of the jail's network, which the jail sends to the keeper; nil for none
 
+	Stays bool // the jail goes on without its keeper, and until its last process has ended
+
 	SameFiles bool // for tests: pass the caller's files instead of opening them again
 
 	Heard    []byte       // the filter to which init listens; nil if the kernel kills
@@ -170,7 +172,7 @@ func steps(p *program.Program) (list []Step) {
 
 // Request returns the request for the launcher to perform the program or its prefix.
 func (p *Plan) Request() program.Request {
-	req := program.Request{CloneFlags: p.Flags, Cgroup: -1, Ward: p.Spec.NoInit}
+	req := program.Request{CloneFlags: p.Flags, Cgroup: -1, Ward: p.Spec.NoInit && !p.Stays}
 	if p.Group != nil && p.Group.V2() > 0 {
 		req.Cgroup = int(p.JoinAt) + len(p.Group.V1Joins())
 	}

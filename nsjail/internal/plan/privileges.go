@@ -35,12 +35,12 @@ func (r *resolver) dropBoundingSet() {
 
 // dropCapabilities drops all capabilities of the process. After dropBoundingSet it cannot regain any: capabilities(7).
 func (r *resolver) dropCapabilities() {
-	r.Jail.Add("caps", unix.SYS_CAPSET, capHeader(), program.Struct(make([]byte, 24), program.Text("{0, 0, 0}")))
+	r.Jail.Add("caps", unix.SYS_CAPSET, CapHeader(), program.Struct(make([]byte, 24), program.Text("{0, 0, 0}")))
 	r.prctl(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", program.Int(1))
 }
 
-// capHeader returns a struct __user_cap_header_struct: capget(2).
-func capHeader() program.Arg {
+// CapHeader returns a struct __user_cap_header_struct: capget(2).
+func CapHeader() program.Arg {
 	hdr := make([]byte, 8)
 	binary.NativeEndian.PutUint32(hdr, unix.LINUX_CAPABILITY_VERSION_3)
 	return program.Struct(hdr, program.Text("{_LINUX_CAPABILITY_VERSION_3, 0}"))
@@ -176,7 +176,7 @@ func (r *resolver) forkArgs(own int) []program.Arg {
 		args = append(args, program.Named(int(seccomp.NativeAudit()), "EPERM /* what init answers */"))
 	}
 	if r.Counted && r.Spec.Seccomp == "debug" {
-		args = append(args, program.Named(1, "1 /* process may trace exits */"))
+		args = append(args, program.Named(launcher.InitTraces, "1 /* process may trace exits */"))
 	}
 	return args
 }

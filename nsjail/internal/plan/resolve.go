@@ -83,6 +83,15 @@ func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 	return r.Plan, nil
 }
 
+// Bounds returns a plan that has no more than what the limits and the network of a Spec need, the control group and the
+// sockets. It is for package ordered, which plans the rest.
+func Bounds(s *spec.Spec, h *host.Host) (*Plan, error) {
+	r := newResolver(s, h, &Mode{})
+	r.group()
+	r.network()
+	return r.Plan, r.err
+}
+
 // slots reserves slots for n descriptors that the keeper passes, and returns the first.
 func (r *resolver) slots(n int) (first program.Slot) {
 	first = r.in

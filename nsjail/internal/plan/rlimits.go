@@ -62,7 +62,12 @@ func (r *resolver) rlimit(name string, number int) {
 }
 
 func (r *resolver) setRlimit(number int, name string, l spec.Rlimit) {
-	r.Jail.Add("rlimit", unix.SYS_PRLIMIT64, program.Int(0), program.Named(number, "RLIMIT_"+strings.ToUpper(name)),
+	SetRlimit(r.Jail, "rlimit", number, strings.ToUpper(name), l)
+}
+
+// SetRlimit appends the operation that sets a limit of the process: prlimit(2).
+func SetRlimit(p *program.Program, label string, number int, name string, l spec.Rlimit) {
+	p.Add(label, unix.SYS_PRLIMIT64, program.Int(0), program.Named(number, "RLIMIT_"+name),
 		program.Struct(rlimitBytes(l), showRlimit), program.Named(0, "NULL"))
 }
 

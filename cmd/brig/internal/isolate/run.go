@@ -169,9 +169,7 @@ func (r *running) report(result *nsjail.Result) int {
 	case r.overSize.Load():
 		e.signal = int(unix.SIGXFSZ)
 	case result.Signal != "":
-		if e.signal = int(unix.SignalNum(result.Signal)); e.signal == 0 { // a real-time signal: SIG40
-			e.signal, _ = strconv.Atoi(strings.TrimPrefix(result.Signal, "SIG"))
-		}
+		e.signal = result.SignalNumber()
 	case result.ExitCode < 0:
 		e.signal = int(unix.SIGKILL)
 	}

@@ -1,0 +1,269 @@
+package ordered
+
+import (
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"brig/internal/sys"
+	"brig/internal/words"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// Facts are what Resolve needs of the machine and the caller.
+type Facts struct {
+	UID, GID int
+	Caps     uint64 // in effect, for root
+	LastCap  int
+	Cwd      string // as the caller calls it
+	CwdThere bool   // it exists in the jail, as far as the steps tell
+	Home     string // likewise HOME, or ""
+	Terminal string // the device of stdout, or ""
+	Sources  []Source
+	Covers   []string // the parts of /proc that are to be read-only
+	Files    spec.Rlimit
+	Highest  int // the highest descriptor that the payload inherits
+	Kernel   host.Kernel
+}
+
+// Source is what a step refers to on the host.
+type Source struct {
+	Path     string
+	Missing  bool // for a Try: the step is left out
+	Dir      bool
+	Root     bool   // it is the caller's root
+	Dev, Ino uint64 // of a descriptor's file
+	Same     bool   // a symbolic link with the step's text is there already
+}
+
+// Look reads the machine for a Jail. It changes nothing. launcher is the pid of the launcher, which has the caller's
+// limit on open files.
+func Look(j *Jail, launcher int) (*Facts, error) {
+	f := &Facts{UID: os.Getuid(), GID: os.Getgid()}
+	var err error
+	if f.Cwd, err = os.Getwd(); err != nil {
+		return nil, err
+	}
+	h, err := host.LookKernel()
+	if err != nil {
+		return nil, err
+	}
+	f.Kernel, f.LastCap = h.Kernel, h.LastCap
+	var data [2]unix.CapUserData
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	if err := unix.Capget(&hdr, &data[0]); err != nil {
+		return nil, os.NewSyscallError("capget", err)
+	}
+	f.Caps = uint64(data[1].Effective)<<32 | uint64(data[0].Effective)
+	var files unix.Rlimit
+	if err := unix.Prlimit(launcher, unix.RLIMIT_NOFILE, nil, &files); err != nil {
+		return nil, os.NewSyscallError("prlimit", err)
+	}
+	f.Files = spec.Rlimit{Soft: int64(files.Cur), Hard: int64(files.Max)}
+	if f.Highest, err = highest(); err != nil {
+		return nil, err
+	}
+	for i := range j.Steps {
+		src, err := f.look(j, i)
+		if err != nil {
+			return nil, err
+		}
+		f.Sources = append(f.Sources, src)
+	}
+	f.CwdThere = f.there(j, f.Cwd)
+	for _, e := range j.Env {
+		if home, ok := strings.CutPrefix(e, "HOME="); ok && f.there(j, home) {
+			f.Home = home
+		}
+	}
+	return f, nil
+}
+
+// highest returns the highest descriptor without FD_CLOEXEC: fcntl(2). The process has inherited these alone.
+func highest() (most int, err error) {
+	list, err := os.ReadDir("/proc/self/fd")
+	for _, e := range list {
+		n, _ := strconv.Atoi(e.Name()) // procfs has only numbers there
+		if fl, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil && fl&unix.FD_CLOEXEC == 0 {
+			most = max(most, n)
+		}
+	}
+	return most, err
+}
+
+// look examines what step i refers to.
+func (f *Facts) look(j *Jail, i int) (src Source, err error) {
+	s := &j.Steps[i]
+	switch s.Kind {
+	case Bind, ROBind, DevBind:
+		return f.bindSource(s)
+	case Overlay, TmpOverlay, ROOverlay:
+		for _, p := range append([]string{s.Source, s.Work}, s.Lower...) {
+			if p == "" {
+				continue
+			}
+			if _, err := f.bindSource(&Step{Source: p, FD: NoFD}); err != nil {
+				return src, err
+			}
+		}
+	case Symlink:
+		src.Same, err = f.sameLink(j, i)
+	case Dev:
+		f.Terminal = terminal()
+	case Proc:
+		f.Covers = nil
+		for _, name := range []string{"sys", "sysrq-trigger", "irq", "bus"} {
+			if err := unix.Access("/proc/"+name, unix.W_OK); err == nil || f.UID == 0 && err == unix.EROFS {
+				f.Covers = append(f.Covers, name)
+			}
+		}
+	}
+	return src, err
+}
+
+// abs returns an absolute path. It does not shorten it: ".." behind a symbolic link leads elsewhere.
+func (f *Facts) abs(p string) string {
+	if path.IsAbs(p) {
+		return p
+	}
+	return f.Cwd + "/" + p
+}
+
+func (f *Facts) bindSource(s *Step) (src Source, err error) {
+	src.Path = f.abs(s.Source)
+	var st unix.Stat_t
+	if s.FD != NoFD {
+		src.Path, err = os.Readlink("/proc/self/fd/" + strconv.Itoa(s.FD))
+		if err == nil {
+			err = unix.Fstat(s.FD, &st)
+		}
+		src.Dev, src.Ino = st.Dev, st.Ino
+	} else {
+		_, err = sys.Retry(func() (int, error) { return 0, unix.Stat(src.Path, &st) })
+	}
+	switch {
+	case s.Try && errors.Is(err, unix.ENOENT):
+		src.Missing = true
+		return src, nil
+	case err != nil && s.FD != NoFD:
+		return src, spec.CallerError("--"+string(s.Kind)+"-fd", strconv.Itoa(s.FD)+": "+err.Error(), "open it")
+	case err != nil:
+		return src, spec.CallerError("Can't find source path "+words.Printable(s.Source), err.Error(),
+			"create it, or use the option that ends in -try")
+	}
+	src.Dir = st.Mode&unix.S_IFMT == unix.S_IFDIR
+	var root unix.Stat_t
+	if err := unix.Stat("/", &root); err != nil {
+		return src, os.NewSyscallError("stat", err)
+	}
+	if st.Dev == root.Dev && st.Ino == root.Ino {
+		real, err := filepath.EvalSymlinks(src.Path) // a bind of the root elsewhere is another mount
+		if src.Root = real == "/"; err != nil {
+			return src, err
+		}
+	}
+	return src, nil
+}
+
+// terminal returns the device of a terminal that is stdout, as ttyname(3) does, or "".
+func terminal() string {
+	var at, st unix.Stat_t
+	name, err := os.Readlink("/proc/self/fd/1")
+	if err != nil || unix.Fstat(1, &st) != nil || unix.Stat(name, &at) != nil || st.Rdev != at.Rdev || at.Ino != st.Ino {
+		return ""
+	}
+	if _, err := unix.IoctlGetTermios(1, unix.TCGETS); err != nil {
+		return ""
+	}
+	return name
+}
+
+// onHost returns the path of the host that the steps before the given one show at a path of the jail; "" if it is
+// none of the host's. from is the step that covers the path, or -1.
+func (f *Facts) onHost(j *Jail, p string, before int) (at string, from int) {
+	p = path.Clean("/" + p)
+	from = -1
+	for i := range j.Steps[:before] {
+		s := &j.Steps[i]
+		target := path.Clean("/" + s.Target)
+		below, ok := strings.CutPrefix(p, strings.TrimSuffix(target, "/"))
+		if !ok || below != "" && below[0] != '/' {
+			continue
+		}
+		if _, err := os.Readlink(strings.TrimSuffix(at, below)); at != "" && err == nil {
+			continue // the target is a link of the host's: the mount is where it leads to
+		}
+		switch s.Kind {
+		case Bind, ROBind, DevBind:
+			if !f.Sources[i].Missing {
+				at, from = f.Sources[i].Path+below, i
+			}
+		case Proc:
+			at, from = "/proc"+below, i
+		case Overlay, TmpOverlay, ROOverlay, Dev, Tmpfs, Mqueue:
+			at, from = "", i
+		}
+	}
+	return at, from
+}
+
+// there reports whether a directory exists in the jail.
+func (f *Facts) there(j *Jail, dir string) bool {
+	at, from := f.onHost(j, dir, len(j.Steps))
+	if at != "" {
+		if st, err := os.Stat(at); err == nil {
+			return st.IsDir()
+		}
+	}
+	dir = path.Clean("/" + dir)
+	for i := max(from, 0); i < len(j.Steps); i++ { // a step makes the directories above its target
+		s := &j.Steps[i]
+		below, ok := strings.CutPrefix(path.Clean("/"+s.Target), dir)
+		made := below != "" && (below[0] == '/' || dir == "/")
+		switch s.Kind {
+		case Hostname, Chmod:
+			made = false
+		case Dir, Tmpfs, Dev, Overlay, TmpOverlay, ROOverlay, Mqueue:
+			made = made || below == ""
+		}
+		if ok && made {
+			return true
+		}
+	}
+	return dir == "/"
+}
+
+// sameLink reports whether the symbolic link of step i is in the jail already: in a directory of the host, or by an
+// earlier step. What else is there is an error.
+func (f *Facts) sameLink(j *Jail, i int) (bool, error) {
+	s := &j.Steps[i]
+	at, from := f.onHost(j, s.Target, i)
+	text, err := "", error(unix.ENOENT)
+	if at != "" {
+		text, err = os.Readlink(filepath.Clean(at))
+	}
+	for k := max(from, 0); k < i; k++ {
+		if e := &j.Steps[k]; e.Kind == Symlink && path.Clean("/"+e.Target) == path.Clean("/"+s.Target) {
+			text, err = e.Source, nil
+		}
+	}
+	detail := ""
+	switch {
+	case err == nil && text == s.Source:
+		return true, nil
+	case err == nil:
+		detail = "existing destination is " + words.Printable(text)
+	case errors.Is(err, unix.EINVAL):
+		detail = "destination exists and is not a symlink"
+	default:
+		return false, nil
+	}
+	return false, spec.CallerError("Can't make symlink at "+words.Printable(s.Target), detail,
+		"name another place, or remove it")
+}

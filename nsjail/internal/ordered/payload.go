@@ -1,0 +1,181 @@
+package ordered
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"brig/internal/program"
+	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// leave drops what the set-up needed: the user namespace that it was made in, and the capabilities.
+func (r *resolver) leave() {
+	p := r.p
+	if r.Userns2 != NoFD {
+		setns(p, "--userns2", r.Userns2, unix.CLONE_NEWUSER, "CLONE_NEWUSER")
+	}
+	if r.NewUser && !r.Unmapped && (r.setUID != r.uid || r.setGID != r.gid || r.DisableUserns) {
+		if r.DisableUserns {
+			r.write("--disable-userns", "sys/user/max_user_namespaces", "1")
+		}
+		p.Add("user", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
+		r.boundingSet()
+		r.maps(r.uid, r.setUID, r.gid, r.setGID, false)
+	}
+	if r.DisableUserns || r.AssertUserns {
+		r.assertUserns()
+	}
+	if r.plan.Group != nil {
+		p.Add("cgroup", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"))
+	}
+	if len(r.Caps) > 0 || r.f.UID != 0 {
+		r.capset(r.caps)
+	}
+	p.Close("process", r.proc)
+	// a change of identity has made /proc/PID root's, where others look for the namespaces of --info-fd: proc(5)
+	p.Add("process", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(1))
+	if r.BlockFD != NoFD {
+		p.Add("--block-fd", unix.SYS_READ, program.Int(r.BlockFD), program.Bytes(make([]byte, 1)), program.Int(1))
+	}
+}
+
+// assertUserns fails if a user namespace can be made. In a new one no id is mapped, so that even the process's own uid
+// cannot be set there: setresuid(2).
+func (r *resolver) assertUserns() {
+	p := r.p
+	const label = "creation of new user namespaces was not disabled as requested"
+	p.Add(label, unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER")).
+		May(unix.ENOSPC, unix.EPERM, unix.EUSERS, unix.EINVAL)
+	p.Add(label, unix.SYS_SETRESUID, program.Int(r.uid), program.Int(r.uid), program.Int(r.uid))
+}
+
+// capset sets the effective, permitted and inheritable capabilities: capset(2).
+func (r *resolver) capset(set uint64) {
+	b := make([]byte, 24)
+	for i := range 3 {
+		binary.NativeEndian.PutUint32(b[4*i:], uint32(set))
+		binary.NativeEndian.PutUint32(b[12+4*i:], uint32(set>>32))
+	}
+	op := r.p.Add("caps", unix.SYS_CAPSET, plan.CapHeader(),
+		program.Struct(b, program.Text(fmt.Sprintf("{%#x, %#x, %#x}", set, set, set))))
+	if r.f.UID == 0 { // a container's root may not have all that is asked for, and then keeps what it has
+		op.May(unix.EPERM)
+	}
+}
+
+// process makes the process that stays with the payload, if there is to be one.
+func (r *resolver) process() {
+	p := r.p
+	r.workdir()
+	if r.NewSession {
+		p.Add("--new-session", unix.SYS_SETSID)
+	}
+	if !r.init {
+		return
+	}
+	held := r.held()
+	if !r.plan.Stays { // the payload must not read or change init's memory: ptrace(2)
+		p.Add("init", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(0))
+	}
+	r.dieWithParent() // a change of identity has cancelled the first
+	mode := program.Int(0)
+	if r.plan.Stays {
+		mode = program.Named(launcher.InitStays, "INIT_STAYS")
+	}
+	p.Add("init", program.Fork, launcher.SlotReport.Arg(), program.Int(0), program.Int(held), program.Int(0),
+		program.Int(0), mode)
+}
+
+// workdir tries the places where the payload may start, the best last. The caller's directory may not be in the jail.
+func (r *resolver) workdir() {
+	p := r.p
+	if r.Chdir != "" {
+		p.Add("--chdir "+r.Chdir, unix.SYS_CHDIR, program.Str(r.Chdir))
+		return
+	}
+	for _, dir := range []string{r.f.Home, r.f.Cwd} {
+		if dir != "" {
+			p.Add("workdir", unix.SYS_CHDIR, program.Str(dir)).May(unix.ENOENT, unix.EACCES, unix.ENOTDIR, unix.ELOOP)
+		}
+	}
+}
+
+// workdir returns where the payload will start, as far as the steps tell, for PWD.
+func (f *Facts) workdir(j *Jail) string {
+	switch {
+	case j.Chdir != "":
+		return j.Chdir
+	case f.CwdThere:
+		return f.Cwd
+	case f.Home != "":
+		return f.Home
+	}
+	return "/"
+}
+
+// held passes to init the descriptors that it holds until the jail ends: the locks (fcntl(2), which init owns
+// after the payload's execve(2)) and --sync-fd. It returns their number.
+func (r *resolver) held() (n int) {
+	p := r.p
+	keep := func(label string, fd program.Arg) {
+		p.Add(label, unix.SYS_DUP3, fd, program.Int(launcher.FDDisk+n), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+		n++
+	}
+	for _, file := range r.LockFiles {
+		label := "--lock-file " + file
+		fd := p.Open(label, unix.SYS_OPENAT, program.CWD(), program.Str(file),
+			program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
+		keep(label, fd.Arg())
+		p.Close(label, fd) // before the lock: closing any descriptor of the file would release it
+		p.Add(label, unix.SYS_FCNTL, program.Int(launcher.FDDisk+n-1), program.Named(unix.F_SETLK, "F_SETLK"),
+			program.Struct(make([]byte, 32), program.Text("{F_RDLCK, SEEK_SET, 0, 0}")))
+	}
+	if r.SyncFD != NoFD {
+		keep("--sync-fd", program.Int(r.SyncFD))
+		r.CloseFDs = append(r.CloseFDs, r.SyncFD)
+	}
+	return n
+}
+
+// payload executes the command. Nothing follows the caller's filters but execve(2).
+func (r *resolver) payload() {
+	p := r.p
+	r.dieWithParent()
+	for _, fd := range r.CloseFDs {
+		p.Add("descriptors", unix.SYS_CLOSE, program.Int(fd)).May(unix.EBADF)
+	}
+	plan.SetRlimit(p, "process", unix.RLIMIT_NOFILE, "NOFILE", r.f.Files)
+	r.ambient()
+	p.Add("process", unix.SYS_UMASK, r.mask.Arg())
+	if n := r.Limits.Processes; n > 0 {
+		plan.SetRlimit(p, "BRIG_PIDS", unix.RLIMIT_NPROC, "NPROC", spec.Rlimit{Soft: n, Hard: n})
+	}
+	for _, filter := range r.Filters {
+		r.filter(filter)
+	}
+	args := r.Args
+	if r.Argv0 != nil {
+		args = append([]string{*r.Argv0}, args[1:]...)
+	}
+	argv, env := program.Strs(args), program.Strs(r.plan.Env)
+	r.plan.Exec = candidates(r.Args[0], r.plan.Env)
+	for i, file := range r.plan.Exec {
+		op := p.Add(spec.OpExec, unix.SYS_EXECVE, program.Str(file), argv, env)
+		if i < len(r.plan.Exec)-1 {
+			op.May(unix.ENOENT, unix.ENOTDIR, unix.EACCES, unix.ESTALE)
+		}
+	}
+}
+
+// filter loads a filter of seccomp(2). prctl(2) does it, since a filter of the caller's may permit that call alone.
+func (r *resolver) filter(filter []byte) {
+	prog := make([]byte, 16) // struct sock_fprog
+	binary.NativeEndian.PutUint16(prog, uint16(len(filter)/8))
+	r.p.Add("prctl(PR_SET_SECCOMP)", unix.SYS_PRCTL, program.Named(unix.PR_SET_SECCOMP, "PR_SET_SECCOMP"),
+		program.Named(unix.SECCOMP_MODE_FILTER, "SECCOMP_MODE_FILTER"),
+		program.Struct(prog, program.Text(fmt.Sprintf("{%d instructions}", len(filter)/8))).WithPointer(8, filter))
+}

@@ -1,0 +1,282 @@
+package ordered
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brig/internal/program"
+	"brig/netns"
+	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
+	"brig/nsjail/internal/spec"
+	"brig/rootfs"
+
+	"golang.org/x/sys/unix"
+)
+
+// resolver is the state of one Resolve.
+type resolver struct {
+	*Jail
+	f     *Facts
+	plan  *plan.Plan
+	p     *program.Program
+	tree  *rootfs.Ordered
+	proc  program.Slot // the host's procfs, for what follows pivot_root(2)
+	mask  program.Slot // the caller's umask
+	init  bool
+	caps  uint64
+	first int // the lowest descriptor number that is free in the jail
+	// the payload's ids, and those during the set-up
+	uid, gid, setUID, setGID int
+}
+
+// Resolve returns the plan. p is that of plan.Bounds, which has the control group and the sockets.
+func Resolve(j *Jail, f *Facts, p *plan.Plan) (*plan.Plan, error) {
+	r := &resolver{Jail: j, f: f, plan: p, init: j.HasInit(), first: max(minFirst, f.Highest+1)}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	r.caps = r.payloadCaps()
+	p.Flags = r.flags()
+	p.Drop = r.enter()
+	p.Stays = !j.Bounded()
+	p.Spec.NoInit = !r.init
+	p.Wall = j.Limits.Wall
+	p.Env = slices.DeleteFunc(slices.Clone(j.Env), func(e string) bool { return strings.HasPrefix(e, "PWD=") })
+	p.Env = append(p.Env, "PWD="+f.workdir(j))
+	p.Enforced["seccomp"] = fmt.Sprintf("%d filters", len(j.Filters))
+	in := launcher.SlotUser
+	if p.Group != nil {
+		p.JoinAt = in
+		in += program.Slot(len(p.Group.Branches))
+	}
+	r.p = program.New(int(in))
+	p.Jail = r.p
+	r.identity()
+	if err := r.root(); err != nil {
+		return nil, err
+	}
+	r.leave()
+	r.process()
+	r.payload()
+	return p, nil
+}
+
+// minFirst is above the fixed descriptor numbers of the launcher, and of the sockets of an egress network.
+const minFirst = 600
+
+// check refuses what depends on the caller.
+func (r *resolver) check() error {
+	own := r.NewUser || r.Userns != NoFD
+	r.uid, r.gid = r.f.UID, r.f.GID
+	if r.UID >= 0 {
+		r.uid = r.UID
+	}
+	if r.GID >= 0 {
+		r.gid = r.GID
+	}
+	switch {
+	case !own && r.uid != r.f.UID:
+		return spec.CallerError("--uid", "Specifying --uid requires --unshare-user or --userns", "add one")
+	case !own && r.gid != r.f.GID:
+		return spec.CallerError("--gid", "Specifying --gid requires --unshare-user or --userns", "add one")
+	case len(r.LockFiles)+1 > launcher.MaxDisks:
+		return spec.CallerError("--lock-file", fmt.Sprintf("more than %d of them", launcher.MaxDisks-1), "lock fewer files")
+	case r.f.Highest >= launcher.HomeFD:
+		return spec.CallerError("descriptors", fmt.Sprintf("%d is open, and those from %d on are the launcher's", r.f.Highest,
+			launcher.HomeFD), "close it, or make it close-on-exec")
+	case r.f.Files.Hard >= 0 && r.f.Files.Hard < int64(r.first+rootfs.Numbers):
+		return spec.HostError("descriptors", fmt.Sprintf("the hard limit on open files is %d", r.f.Files.Hard),
+			fmt.Sprintf("raise it to %d (ulimit -Hn)", r.first+rootfs.Numbers))
+	case r.Bounded() && !(r.NewPID && r.init):
+		return spec.CallerError("BRIG_*", "limits end a jail with all of its processes, which takes a pid namespace",
+			"add --unshare-pid, without --as-pid-1")
+	}
+	return nil
+}
+
+// flags returns the flags of clone3(2).
+func (r *resolver) flags() uint64 {
+	set := uint64(unix.CLONE_NEWNS)
+	for _, ns := range []struct {
+		new  bool
+		flag uint64
+	}{{r.NewUser, unix.CLONE_NEWUSER}, {r.NewPID, unix.CLONE_NEWPID}, {r.NewNet, unix.CLONE_NEWNET},
+		{r.NewIPC, unix.CLONE_NEWIPC}, {r.NewUTS, unix.CLONE_NEWUTS}, {r.NewCgroup, unix.CLONE_NEWCGROUP}} {
+		if ns.new {
+			set |= ns.flag
+		}
+	}
+	return set
+}
+
+// enter returns the program with which the launcher enters the caller's namespaces, in which it then creates the jail;
+// nil if there are none.
+func (r *resolver) enter() *program.Program {
+	if r.Userns == NoFD && r.PIDNS == NoFD {
+		return nil
+	}
+	p := program.New(2)
+	if r.Userns != NoFD {
+		setns(p, "--userns", r.Userns, unix.CLONE_NEWUSER, "CLONE_NEWUSER")
+	}
+	if r.PIDNS != NoFD {
+		setns(p, "--pidns", r.PIDNS, unix.CLONE_NEWPID, "CLONE_NEWPID")
+	}
+	return p
+}
+
+func setns(p *program.Program, label string, fd, kind int, name string) {
+	p.Add(label, unix.SYS_SETNS, program.Int(fd), program.Named(kind, name))
+}
+
+// identity takes the place of the caller in the new namespaces.
+func (r *resolver) identity() {
+	p := r.p
+	p.Add("process", unix.SYS_PRCTL, program.Named(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS"), program.Int(1),
+		program.Int(0), program.Int(0), program.Int(0))
+	// an outer filter may refuse keyctl(2), or the kernel may lack it
+	p.Add("process", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING, "KEYCTL_JOIN_SESSION_KEYRING"),
+		program.Named(0, "NULL")).May(unix.EPERM, unix.ENOSYS, unix.EDQUOT)
+	if r.f.Files.Soft >= 0 && r.f.Files.Soft < int64(r.first+rootfs.Numbers) { // for the fixed descriptor numbers
+		plan.SetRlimit(p, "process", unix.RLIMIT_NOFILE, "NOFILE", spec.Rlimit{Soft: r.f.Files.Hard, Hard: r.f.Files.Hard})
+	}
+	r.dieWithParent()
+	if r.Waits { // one byte, or the end of a keeper that is gone
+		p.Add("wait", unix.SYS_RECVFROM, launcher.SlotReport.Arg(), program.Bytes(make([]byte, 1)), program.Int(1),
+			program.Int(0), program.Named(0, "NULL"), program.Named(0, "NULL"))
+	}
+	for i := range r.joins() {
+		p.Add("cgroup", unix.SYS_WRITE, (r.plan.JoinAt + program.Slot(i)).Arg(), program.Str("0"), program.Int(1))
+	}
+	r.proc = p.Open("process", unix.SYS_OPENAT, program.CWD(), program.Str("/proc"),
+		program.Named(unix.O_PATH|unix.O_CLOEXEC, "O_PATH|O_CLOEXEC"), program.Int(0))
+	if r.NewUser || r.Userns != NoFD {
+		r.boundingSet()
+	}
+	if r.Userns != NoFD && r.uid != r.f.UID {
+		p.Add("--uid", unix.SYS_SETRESUID, program.Int(r.uid), program.Int(r.uid), program.Int(r.uid))
+	}
+	if r.Userns != NoFD && r.gid != r.f.GID {
+		p.Add("--gid", unix.SYS_SETRESGID, program.Int(r.gid), program.Int(r.gid), program.Int(r.gid))
+	}
+	if r.NewNet {
+		netns.Loopback(p)
+	}
+	if r.plan.Sockets != nil {
+		plan.OpenSockets(p, r.plan.Sockets)
+	}
+	r.setUID, r.setGID = r.uid, r.gid
+	if r.NewUser && !r.Unmapped {
+		if r.hasDev() { // a devpts needs a mapped root: below, another user namespace maps the ids back
+			r.setUID, r.setGID = 0, 0
+		}
+		r.maps(r.setUID, r.f.UID, r.setGID, r.f.GID, true)
+	}
+}
+
+func (r *resolver) joins() []string {
+	if r.plan.Group == nil {
+		return nil
+	}
+	return r.plan.Group.V1Joins()
+}
+
+func (r *resolver) hasDev() bool {
+	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Kind == Dev })
+}
+
+// dieWithParent has the kernel kill the process when its parent has died: prctl(2).
+func (r *resolver) dieWithParent() {
+	if r.DieWithParent {
+		r.p.Add("--die-with-parent", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"),
+			program.Named(int(unix.SIGKILL), "SIGKILL"))
+	}
+}
+
+// maps writes the maps of the process's user namespace, one id each: user_namespaces(7).
+func (r *resolver) maps(uid, outUID, gid, outGID int, deny bool) {
+	r.write("uid_map", "self/uid_map", fmt.Sprintf("%d %d 1\n", uid, outUID))
+	if deny {
+		r.write("setgroups", "self/setgroups", "deny\n")
+	}
+	r.write("gid_map", "self/gid_map", fmt.Sprintf("%d %d 1\n", gid, outGID))
+}
+
+// write writes to a file of the host's procfs.
+func (r *resolver) write(label, name, text string) {
+	fd := r.p.Open(label, unix.SYS_OPENAT, r.proc.Arg(), program.Str(name),
+		program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
+	r.p.Add(label, unix.SYS_WRITE, fd.Arg(), program.Str(text), program.Int(len(text)))
+	r.p.Close(label, fd)
+}
+
+// boundingSet drops what is not to be the payload's from the bounding set: capabilities(7).
+func (r *resolver) boundingSet() {
+	for c := 0; c <= r.f.LastCap; c++ {
+		if r.caps&(1<<c) == 0 {
+			r.prctl(unix.PR_CAPBSET_DROP, "PR_CAPBSET_DROP", c).May(unix.EINVAL, unix.EPERM)
+		}
+	}
+}
+
+// payloadCaps returns the payload's capabilities.
+func (r *resolver) payloadCaps() (set uint64) {
+	if r.f.UID == 0 {
+		set = r.f.Caps
+	}
+	for _, op := range r.Caps {
+		if set &^= op.Set; op.Add {
+			set |= op.Set
+		}
+	}
+	return set & (1<<(r.f.LastCap+1) - 1) // ALL has more than the kernel knows
+}
+
+func (r *resolver) prctl(op int, name string, arg int) *program.Op {
+	return r.p.Add("caps", unix.SYS_PRCTL, program.Named(op, name), program.Int(arg), program.Int(0), program.Int(0),
+		program.Int(0))
+}
+
+// ambient makes the payload keep its capabilities over execve(2). Those that are not inheritable cannot be (EPERM).
+func (r *resolver) ambient() {
+	for set := r.caps; set != 0; set &= set - 1 {
+		r.p.Add("caps", unix.SYS_PRCTL, program.Named(unix.PR_CAP_AMBIENT, "PR_CAP_AMBIENT"),
+			program.Named(unix.PR_CAP_AMBIENT_RAISE, "PR_CAP_AMBIENT_RAISE"), program.Int(bits.TrailingZeros64(set)),
+			program.Int(0), program.Int(0)).May(unix.EINVAL, unix.EPERM)
+	}
+}
+
+// candidates returns the files that execvp(3) tries.
+func candidates(name string, env []string) (files []string) {
+	if strings.Contains(name, "/") {
+		return []string{name}
+	}
+	dirs := "/bin:/usr/bin" // without PATH: confstr(3)
+	for _, e := range env {
+		if v, ok := strings.CutPrefix(e, "PATH="); ok {
+			dirs = v
+		}
+	}
+	for _, dir := range strings.Split(dirs, ":") {
+		if dir != "" {
+			dir += "/"
+		}
+		files = append(files, dir+name)
+	}
+	return files
+}
+
+// label is a step's label: the option as it was written.
+func (s *Step) label(i int) string {
+	words := []string{"--" + string(s.Kind)}
+	for _, w := range []string{s.Source, s.Work, s.Target} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " ") + " (" + strconv.Itoa(i+1) + ")"
+}

@@ -1,0 +1,165 @@
+package ordered
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/plan"
+	"brig/nsjail/internal/spec"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// bare returns a Jail that shares everything.
+func bare(steps ...Step) *Jail {
+	for i := range steps {
+		if steps[i].FD == 0 {
+			steps[i].FD = NoFD
+		}
+	}
+	return &Jail{Args: []string{"sh", "-c", "id"}, Env: []string{"PATH=/usr/bin::/bin"}, Steps: steps, UID: -1, GID: -1,
+		Userns: NoFD, Userns2: NoFD, PIDNS: NoFD, SyncFD: NoFD, BlockFD: NoFD}
+}
+
+// machine returns the facts of a caller.
+func machine(uid int, j *Jail) *Facts {
+	f := &Facts{UID: uid, GID: uid, LastCap: 1, Cwd: "/home/a", Highest: 9, Files: spec.Rlimit{Soft: 256, Hard: 4096},
+		Covers: []string{"sys"}, Kernel: host.MinKernel, Caps: 3}
+	for i := range j.Steps {
+		s := &j.Steps[i]
+		f.Sources = append(f.Sources, Source{Path: s.Source, Dir: !strings.HasSuffix(s.Source, ".txt"), Root: s.Source == "/",
+			Missing: s.Try})
+	}
+	return f
+}
+
+// cases are the jails of the golden files testdata/NAME.txt.
+func cases() map[string]struct {
+	uid int
+	j   *Jail
+} {
+	type c = struct {
+		uid int
+		j   *Jail
+	}
+	list := map[string]c{
+		"shared-root": {0, bare(Step{Kind: ROBind, Source: "/", Target: "/"})},
+		"steps": {1000, bare(Step{Kind: Bind, Source: "/usr", Target: "/usr"}, Step{Kind: Symlink, Source: "usr/bin", Target: "/bin"},
+			Step{Kind: Bind, Source: "/gone", Target: "/gone", Try: true}, Step{Kind: DevBind, Source: "/a.txt", Target: "/x/../y/a"},
+			Step{Kind: Dir, Target: "/d/e", Perms: 0o700}, Step{Kind: Tmpfs, Target: "/d", Perms: 0o1777, Size: 4096},
+			Step{Kind: File, Target: "/d/f", Data: []byte("abc"), Perms: 0o640}, Step{Kind: ROBindData, Target: "/d/g", Perms: 0o600},
+			Step{Kind: Chmod, Target: "/d", Perms: 0o755}, Step{Kind: RemountRO, Target: "/d"}, Step{Kind: Mqueue, Target: "/q"},
+			Step{Kind: Hostname, Target: "box"})},
+		"overlays": {1000, bare(Step{Kind: TmpOverlay, Target: "/t", Lower: []string{"rel", "/b"}},
+			Step{Kind: Overlay, Source: "/up", Work: "/work", Target: "/o", Lower: []string{"/b"}})},
+		"devices": {1000, bare(Step{Kind: Proc, Target: "/proc"}, Step{Kind: Dev, Target: "/dev"})},
+		"joined":  {1000, bare(Step{Kind: Bind, Source: "/", Target: "/"})},
+		"root":    {0, bare(Step{Kind: Proc, Target: "/proc"}, Step{Kind: Bind, Source: "/", Target: "/r", FD: 7})},
+		"held":    {1000, bare(Step{Kind: ROBind, Source: "/", Target: "/"})},
+	}
+	d := list["devices"].j
+	d.NewUser, d.NewPID, d.NewNet, d.NewIPC, d.NewUTS, d.NewCgroup, d.DisableUserns = true, true, true, true, true, true, true
+	d.Filters = [][]byte{make([]byte, 16)}
+	o := list["joined"].j
+	o.Userns, o.Userns2, o.PIDNS, o.UID, o.AssertUserns, o.Waits, o.CloseFDs = 5, 6, 8, 7, true, true, []int{9}
+	r := list["root"].j
+	r.Caps, r.NewPID, r.NoInit, r.NewSession = []CapOp{{Set: ^uint64(0)}, {Add: true, Set: 1}}, true, true, true
+	h := list["held"].j
+	h.LockFiles, h.SyncFD, h.DieWithParent, h.BlockFD, h.Chdir = []string{"/lock"}, 4, true, 3, "/usr"
+	for _, name := range []string{"steps", "overlays", "held"} {
+		list[name].j.NewUser = true
+	}
+	return list
+}
+
+func resolve(uid int, j *Jail) (*plan.Plan, error) {
+	h := &host.Host{UID: uid, GID: uid, Kernel: host.MinKernel, Missing: map[string]string{}}
+	p, err := plan.Bounds(&spec.Spec{Args: j.Args, Limits: j.Limits}, h)
+	if err != nil {
+		return nil, err
+	}
+	return Resolve(j, machine(uid, j), p)
+}
+
+func TestPlans(t *testing.T) {
+	for name, c := range cases() {
+		p, err := resolve(c.uid, c.j)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := "clone3 " + strings.Join(plan.FlagNames(p.Flags), "|") + "\n"
+		if p.Drop != nil {
+			got += "launcher\n" + p.Drop.String()
+		}
+		got += p.Jail.String() + strings.Join(p.Env, "\n") + "\n"
+		file := filepath.Join("testdata", name+".txt")
+		want, err := os.ReadFile(file)
+		if *update {
+			err = os.WriteFile(file, []byte(got), 0o644)
+		} else if got != string(want) {
+			t.Errorf("%s is\n%s\n(go test ./nsjail/internal/ordered -update rewrites it)", name, got)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	change := func(f func(j *Jail)) *Jail {
+		j := bare()
+		f(j)
+		return j
+	}
+	for want, j := range map[string]*Jail{
+		"Specifying --uid requires":    change(func(j *Jail) { j.UID = 5 }),
+		"Specifying --gid requires":    change(func(j *Jail) { j.GID = 5 }),
+		"more than 7 of them":          change(func(j *Jail) { j.LockFiles = slices.Repeat([]string{"/l"}, 8) }),
+		"limits end a jail with all":   change(func(j *Jail) { j.Limits.Wall = 1 }),
+		"there is no step fly":         bare(Step{Kind: "fly", Target: "/x"}),
+		"the data of all such options": bare(Step{Kind: File, Target: "/x", Data: make([]byte, maxData+1)}),
+		"--overlay-src: more than 60":  bare(Step{Kind: ROOverlay, Target: "/x", Lower: make([]string, 61)}),
+	} {
+		if _, err := resolve(1000, j); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// TestLook reads what the steps refer to, in a tree of the test's.
+func TestLook(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "d"), 0o755), os.Symlink("d", filepath.Join(dir, "l")),
+		os.WriteFile(filepath.Join(dir, "f"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	j := bare(Step{Kind: Bind, Source: dir, Target: "/w"}, Step{Kind: Symlink, Source: "d", Target: "/w/l"},
+		Step{Kind: Bind, Source: "/", Target: "/"}, Step{Kind: Bind, Source: dir + "/nowhere", Target: "/x", Try: true},
+		Step{Kind: Bind, Source: dir + "/f", Target: "/f"}, Step{Kind: Tmpfs, Target: "/home/b"})
+	j.Chdir, j.Env = "", []string{"HOME=/home/b"}
+	f, err := Look(j, os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Sources; !s[0].Dir || !s[1].Same || !s[2].Root || !s[3].Missing || s[4].Dir || f.Home != "/home/b" || !f.CwdThere {
+		t.Errorf("%+v", f)
+	}
+	for text, step := range map[string]Step{"existing destination is d": {Kind: Symlink, Source: "e", Target: "/w/l"},
+		"destination exists and is not a symlink":    {Kind: Symlink, Source: "e", Target: "/w/f"},
+		"Can't find source path " + dir + "/nowhere": {Kind: ROBind, Source: dir + "/nowhere", Target: "/x"}} {
+		if _, err := Look(bare(j.Steps[0], step), os.Getpid()); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, want %s", err, text)
+		}
+	}
+	j = bare(Step{Kind: Tmpfs, Target: "/"}, Step{Kind: Dir, Target: "/a/b"})
+	if f, err = Look(j, os.Getpid()); err != nil || f.CwdThere || !f.there(j, "/a") || !f.there(j, "/a/b") || f.there(j, "/a/c") {
+		t.Errorf("%+v, %v", f, err)
+	}
+}

@@ -1,0 +1,113 @@
+package nsjail
+
+import (
+	"context"
+
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/ordered"
+	"brig/nsjail/internal/plan"
+	"brig/nsjail/internal/spec"
+	"brig/seccomp"
+)
+
+// The types of an ordered jail. Their documentation is in internal/ordered.
+type (
+	OrderedJail = ordered.Jail
+	OrderedStep = ordered.Step
+	StepKind    = ordered.Kind
+	CapOp       = ordered.CapOp
+)
+
+// NoFD is the value of a descriptor of an OrderedJail that is not given.
+const NoFD = ordered.NoFD
+
+// CommandOrdered returns a Cmd for a jail that is described in steps, as bubblewrap's are. Its payload has what the
+// caller has: the streams, the descriptors, the environment, the session. spawned, if not nil, is called with the pid
+// of the jail's first process, which then waits for its return (OrderedJail.Waits).
+//
+// The Runner must be a ForkedRunner with a launcher that stays what its caller is: brig_launcher_wanted returns 2. It
+// makes one jail.
+func (r *Runner) CommandOrdered(j *OrderedJail, spawned func(pid int) error) *Cmd {
+	s := spec.Spec{Args: j.Args, Limits: j.Limits, Net: j.Net.Net, Egress: j.Net.Egress, Seccomp: j.Net.Seccomp}
+	if j.Waits = spawned != nil; s.Seccomp == "" {
+		s.Seccomp = "unconfined"
+	}
+	return &Cmd{Spec: s, runner: r, ctx: context.Background(), ordered: j, spawned: spawned}
+}
+
+// startOrdered creates an ordered jail.
+func (c *Cmd) startOrdered() error {
+	if !c.runner.launcher.Forked {
+		return spec.HostError("launcher", "it could not be forked before the program started",
+			"give it a stdin, a stdout and a stderr")
+	}
+	facts, err := ordered.Look(c.ordered, c.runner.launcher.Pid())
+	if err != nil {
+		return err
+	}
+	h, err := c.lookBounds()
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	c.mark(1)
+	p, err := plan.Bounds(&c.Spec, h)
+	if err == nil {
+		if c.ordered.Filters, err = c.filters(h); err == nil {
+			c.plan, err = ordered.Resolve(c.ordered, facts, p)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.mark(2)
+	j := &jail{}
+	if c.plan.Drop != nil {
+		if err := launcher.Perform(c.runner.launcher, "namespaces", c.plan.Drop); err != nil {
+			return err
+		}
+		c.plan.Drop = nil
+	}
+	if err := c.runner.spawn(j, c.plan, c, nil); err != nil {
+		return c.abandon(err)
+	}
+	c.mark(4)
+	c.jail = *j
+	if c.spawned != nil {
+		err := c.spawned(c.pid)
+		if err == nil {
+			_, err = c.report.Write([]byte{0})
+		}
+		if err != nil {
+			return c.undo(err)
+		}
+	}
+	return c.follow()
+}
+
+// lookBounds reads what the limits, the network and the filter of an ordered jail need of the machine.
+func (c *Cmd) lookBounds() (*host.Host, error) {
+	if c.ordered.Bounded() || c.Spec.Seccomp != "unconfined" {
+		return host.Look(&c.Spec)
+	}
+	return host.LookKernel()
+}
+
+// filters returns the filters of an ordered jail, the first to load first: brig's own, that of a profile, the caller's.
+func (c *Cmd) filters(h *host.Host) (list [][]byte, err error) {
+	own, ok := seccomp.OpenBPF()
+	if !ok {
+		table, err := seccomp.OpenTable()
+		if err != nil {
+			return nil, err
+		}
+		if own, err = table.Compile(); err != nil {
+			return nil, err
+		}
+	}
+	if list = append(list, own); h.Filter != nil {
+		list = append(list, h.Filter)
+	}
+	return append(list, c.ordered.Filters...), nil
+}
