@@ -5,6 +5,7 @@ package main
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // Go's runtime answers SIGQUIT with a crash and exit code 2, which may also be a payload's, and unblocks the signal in
 // each thread. This sigaction(2) replaces libc's in this binary and calls it by its second name. It ignores only the
@@ -26,10 +27,15 @@ static uint32_t box(int argc, char **argv) {
 
 // The launcher's constructor (nsjail/internal/launcher) forks a launcher before the Go runtime starts if a binary
 // defines this function, and it does not return 0 because the process will make a jail: brig run, brig isolate --run.
-// The programs of a box have a host id of their own, as isolate's function program has it.
+// The programs of a box have a host id of their own, as isolate's function program has it. With 2 the payload inherits
+// what the caller is: brig bwrap.
 uint32_t brig_launcher_wanted(int argc, char **argv) {
-	const char *slash = strrchr(argv[0], '/');
-	int at = 1 + !!strcmp(slash ? slash + 1 : argv[0], "isolate");
+	char exe[4096] = {0}; // a bwrap that is a file of its own may call itself by /proc/self/exe: readlink(2)
+	int self = !strcmp(argv[0], "/proc/self/exe") && readlink(argv[0], exe, sizeof exe - 1) > 0;
+	const char *slash = strrchr(self ? exe : argv[0], '/');
+	const char *name = slash ? slash + 1 : argv[0];
+	int at = 1 + !!strcmp(name, "isolate");
+	if (!strcmp(name, "bwrap") || (at == 2 && argc > 1 && !strcmp(argv[1], "bwrap"))) return 2;
 	if (at == 2 && (argc < 2 || strcmp(argv[1], "isolate"))) return argc > 1 && !strcmp(argv[1], "run");
 	while (at < argc && strcmp(argv[at], "--run")) at++;
 	return at < argc ? 2100000000u + box(argc, argv) : 0;

@@ -13,7 +13,13 @@ import (
 
 func main() {
 	args := os.Args[1:]
-	switch filepath.Base(os.Args[0]) {
+	name := os.Args[0]
+	if exe, err := os.Executable(); err == nil && name == "/proc/self/exe" {
+		name = exe
+	}
+	switch filepath.Base(name) {
+	case "bwrap":
+		args = append([]string{"bwrap"}, args...)
 	case "isolate":
 		args = append([]string{"isolate"}, args...)
 	case "isolate-check-environment":

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/cmd/brig/internal/bwrap"
 	"brig/cmd/brig/internal/isolate"
 	"brig/internal/cli"
 	"brig/internal/words"
@@ -30,6 +31,8 @@ func program() *cli.Program {
 			changed[0], changed[1], changed[2], changed[3],
 			{Name: "isolate", Args: "[OPTION...] --init|--run|--cleanup [-- PROGRAM [ARG...]]", Run: isolate.Main,
 				What: "take the command line of isolate, as when brig is called by that name; docs/isolate.md"},
+			{Name: "bwrap", Args: "[OPTION...] [--] COMMAND [ARG...]", Run: bwrap.Main,
+				What: "take the command line of bubblewrap, as when brig is called by that name; docs/bwrap.md"},
 			daemon("image", "pull|import|list|inspect|rm|prune|export|commit [ARG...]", "bring, show and remove images"),
 			daemon("policy", "list|show|schema|lint|diff|explain [ARG...]", "check and compare what agents may do"),
 			daemon("token", "keygen|mint|attenuate|inspect|verify|revoke [ARG...]", "make and narrow capability tokens"),

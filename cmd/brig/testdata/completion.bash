@@ -3,7 +3,7 @@ _brig() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} left=0 flag= i
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run explain learn spec convert verify doctor gc diff apply discard changes isolate image policy token audit serve worker submit map queue mcp version help completion man" -- "$cur"))
+		COMPREPLY=($(compgen -W "run explain learn spec convert verify doctor gc diff apply discard changes isolate bwrap image policy token audit serve worker submit map queue mcp version help completion man" -- "$cur"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -16,6 +16,7 @@ _brig() {
 	discard) COMPREPLY=($(compgen -W "--all --force --help" -- "$cur")); return ;;
 	changes) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;
 	isolate) COMPREPLY=($(compgen -W "--help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	bwrap) COMPREPLY=($(compgen -W "--help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	image) COMPREPLY=($(compgen -W "pull import list inspect rm prune export commit --help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	policy) COMPREPLY=($(compgen -W "list show schema lint diff explain --help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	token) COMPREPLY=($(compgen -W "keygen mint attenuate inspect verify revoke --help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
@@ -27,7 +28,7 @@ _brig() {
 	queue) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
 	mcp) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
 	version) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;
-	help) COMPREPLY=($(compgen -W "run explain learn spec convert verify doctor gc diff apply discard changes isolate image policy token audit serve worker submit map queue mcp version help completion man net limits tier seccomp --help" -- "$cur")); return ;;
+	help) COMPREPLY=($(compgen -W "run explain learn spec convert verify doctor gc diff apply discard changes isolate bwrap image policy token audit serve worker submit map queue mcp version help completion man net limits tier seccomp --help" -- "$cur")); return ;;
 	completion) COMPREPLY=($(compgen -W "bash zsh fish --help" -- "$cur")); return ;;
 	man) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
 	*) return ;;

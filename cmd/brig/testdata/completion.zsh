@@ -16,6 +16,7 @@ _brig() {
 		'discard:remove them without a trace'
 		'changes:list the changes that wait to be applied or discarded'
 		'isolate:take the command line of isolate, as when brig is called by that name; docs/isolate.md'
+		'bwrap:take the command line of bubblewrap, as when brig is called by that name; docs/bwrap.md'
 		'image:bring, show and remove images (brigd image)'
 		'policy:check and compare what agents may do (brigd policy)'
 		'token:make and narrow capability tokens (brigd token)'
@@ -142,6 +143,7 @@ _brig() {
 	discard) if ((CURRENT == 2)); then compadd -- --all --force --help; else _files; fi ;;
 	changes) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
 	isolate) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
+	bwrap) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	image) if ((CURRENT == 2)); then compadd -- pull import list inspect rm prune export commit --help; else _files; fi ;;
 	policy) if ((CURRENT == 2)); then compadd -- list show schema lint diff explain --help; else _files; fi ;;
 	token) if ((CURRENT == 2)); then compadd -- keygen mint attenuate inspect verify revoke --help; else _files; fi ;;
@@ -153,7 +155,7 @@ _brig() {
 	queue) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	mcp) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	version) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
-	help) if ((CURRENT == 2)); then compadd -- run explain learn spec convert verify doctor gc diff apply discard changes isolate image policy token audit serve worker submit map queue mcp version help completion man net limits tier seccomp --help; else _files; fi ;;
+	help) if ((CURRENT == 2)); then compadd -- run explain learn spec convert verify doctor gc diff apply discard changes isolate bwrap image policy token audit serve worker submit map queue mcp version help completion man net limits tier seccomp --help; else _files; fi ;;
 	completion) if ((CURRENT == 2)); then compadd -- bash zsh fish --help; else _files; fi ;;
 	man) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	esac

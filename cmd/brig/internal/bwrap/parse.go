@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"brig/internal/words"
 )
 
 // maxWords is how many words a command line may have, those of --args included.
@@ -61,7 +59,7 @@ func (p *parser) parse(args []string) ([]string, error) {
 		}
 		i := slices.IndexFunc(rows, func(r option) bool { return word == "--"+r.name })
 		if i < 0 {
-			return nil, failf("Unknown option %s", words.Quote(word))
+			return nil, failf("Unknown option %s", word)
 		}
 		row := &rows[i]
 		n := len(strings.Fields(row.args))
@@ -115,7 +113,7 @@ func (p *parser) step(s Step) { p.o.Steps = append(p.o.Steps, s) }
 
 func (p *parser) env(e EnvOp) error {
 	if e.Set && (e.Name == "" || strings.Contains(e.Name, "=")) {
-		return failf("setenv failed: %s is no name of a variable", words.Quote(e.Name))
+		return failf("setenv failed: %s is no name of a variable", e.Name)
 	}
 	p.o.Env = append(p.o.Env, e)
 	return nil
@@ -130,6 +128,7 @@ func (p *parser) argsFile(v []string) error {
 	if err != nil {
 		return err
 	}
+	p.o.Read = append(p.o.Read, n)
 	text, err := p.read(n)
 	if err != nil {
 		return failf("Can't read --args data: %w", err)

@@ -44,7 +44,7 @@ func TestStepsKeepTheirOrder(t *testing.T) {
 // TestRefusals has the messages of bubblewrap where callers look for them.
 func TestRefusals(t *testing.T) {
 	for line, want := range map[string]string{
-		"--foo":                                  "Unknown option " + `"--foo"`,
+		"--foo":                                  "Unknown option --foo",
 		"--bind /a":                              "--bind takes two arguments",
 		"--overlay /a /b":                        "--overlay takes three arguments",
 		"--overlay /a /b /c true":                "--overlay requires at least one --overlay-src",
@@ -61,11 +61,11 @@ func TestRefusals(t *testing.T) {
 		"--size 1_0 --tmpfs /a":                  "--size takes a non-zero number of bytes",
 		"--size 18446744073709551616 --tmpfs /a": "--size takes a non-zero number of bytes",
 		"--size 9223372036854775809 --tmpfs /a":  "--size (for tmpfs) is limited to 9223372036854775807",
-		"--sync-fd x true":                       "Invalid fd: " + `"x"`,
-		"--sync-fd -1 true":                      "Invalid fd: " + `"-1"`,
-		"--uid 4294967296 true":                  "Invalid uid: " + `"4294967296"`,
-		"--cap-add CAP_FLY true":                 "unknown cap: " + `"CAP_FLY"`,
-		"--setenv A=B c true":                    "setenv failed: " + `"A=B"` + " is no name of a variable",
+		"--sync-fd x true":                       "Invalid fd: x",
+		"--sync-fd -1 true":                      "Invalid fd: -1",
+		"--uid 4294967296 true":                  "Invalid uid: 4294967296",
+		"--cap-add CAP_FLY true":                 "unknown cap: CAP_FLY",
+		"--setenv A=B c true":                    "setenv failed: A=B is no name of a variable",
 		"--argv0 a --argv0 b true":               "--argv0 used multiple times",
 		"--seccomp 3 --add-seccomp-fd 4 true":    "--add-seccomp-fd cannot be combined with --seccomp",
 		"--add-seccomp-fd 4 --seccomp 3 true":    "--seccomp cannot be combined with --add-seccomp-fd",
@@ -97,7 +97,7 @@ func TestTooManyWords(t *testing.T) {
 
 func TestCapabilitiesInOrder(t *testing.T) {
 	o, err := fields(t, "--cap-drop all --cap-add cap_kill --cap-add 40 true")
-	if err != nil || !reflect.DeepEqual(o.Caps, []CapOp{{false, ^uint64(0)}, {true, 1 << 5}, {true, 1 << 40}}) {
+	if err != nil || !reflect.DeepEqual(o.Caps, []CapOp{{Set: ^uint64(0)}, {Add: true, Set: 1 << 5}, {Add: true, Set: 1 << 40}}) {
 		t.Errorf("%+v, %v", o.Caps, err)
 	}
 }

@@ -3,8 +3,6 @@ package bwrap
 import (
 	"strconv"
 	"strings"
-
-	"brig/internal/words"
 )
 
 // set returns what an option without an argument does.
@@ -34,7 +32,7 @@ func id(what string, field func(*Options) *int) func(*parser, []string) error {
 		p.once()
 		n, err := strconv.ParseInt(v[0], 10, 32)
 		if err != nil || n < 0 {
-			return failf("Invalid %s: %s", what, words.Quote(v[0]))
+			return failf("Invalid %s: %s", what, v[0])
 		}
 		*field(p.o) = int(n)
 		return nil
@@ -82,7 +80,7 @@ func (p *parser) mode(otherwise uint32) uint32 {
 func number(s string) (int, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil || n < 0 {
-		return NoFD, failf("Invalid fd: %s", words.Quote(s))
+		return NoFD, failf("Invalid fd: %s", s)
 	}
 	return int(n), nil
 }
@@ -118,7 +116,7 @@ func capability(add bool) func(*parser, []string) error {
 			}
 		}
 		if op.Set == 0 {
-			return failf("unknown cap: %s", words.Quote(v[0]))
+			return failf("unknown cap: %s", v[0])
 		}
 		p.o.Caps = append(p.o.Caps, op)
 		return nil

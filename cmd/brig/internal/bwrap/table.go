@@ -18,7 +18,7 @@ const (
 // table returns the options in the order of bwrap --help.
 func table() []option {
 	var list []option
-	for _, part := range [][]option{general(), namespaces(), environment(), descriptors(), mounts(), files(), process()} {
+	for _, part := range [][]option{general(), namespaces(), surroundings(), descriptors(), mounts(), files(), process()} {
 		list = append(list, part...)
 	}
 	return list
@@ -74,7 +74,7 @@ func namespaces() []option {
 	}
 }
 
-func environment() []option {
+func surroundings() []option {
 	return []option{
 		{"chdir", "DIR", "Change directory to DIR", text(func(o *Options) *string { return &o.Chdir })},
 		{"clearenv", "", "Unset all environment variables",
