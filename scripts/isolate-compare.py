@@ -122,7 +122,7 @@ def main():
     p.add_argument("--cg", action="store_true")
     p.add_argument("--sets", default=",".join(OPTIONS))
     p.add_argument("--slow", type=float, default=1)
-    a = p.parse_args()
+    a = p.parse_intermixed_args()
     if not os.access(a.isolate, os.X_OK):
         print("skipped: no isolate to compare with; write scripts/isolate-compare.py ISOLATE BRIG")
         return 0
