@@ -93,14 +93,15 @@ install: build ## install the binaries, the manual pages and the completions und
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/man/man8'
 	install -m 755 $(BIN)/brig $(BIN)/brigd $(BIN)/brigd-queue '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 644 docs/brig.1 '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1'
-	install -m 644 docs/brigd.8 '$(DESTDIR)$(PREFIX)/share/man/man8/brigd.8'
+	install -m 644 docs/brigd.8 docs/brigd-queue.8 '$(DESTDIR)$(PREFIX)/share/man/man8/'
 	@scripts/completions.sh bin '$(DESTDIR)$(PREFIX)/share'
 	@test -z '$(ISOLATE)' || ln -s brig '$(DESTDIR)$(PREFIX)/bin/isolate' # make install ISOLATE=1; never over another one
 	@test -z '$(BWRAP)' || ln -s brig '$(DESTDIR)$(PREFIX)/bin/bwrap' # likewise BWRAP=1
 
 uninstall: ## remove what install has put under PREFIX
 	rm -f '$(DESTDIR)$(PREFIX)/bin/brig' '$(DESTDIR)$(PREFIX)/bin/brigd' '$(DESTDIR)$(PREFIX)/bin/brigd-queue'
-	rm -f '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1' '$(DESTDIR)$(PREFIX)/share/man/man8/brigd.8'
+	rm -f '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1' '$(DESTDIR)$(PREFIX)/share/man/man8/'brigd.8 \
+	  '$(DESTDIR)$(PREFIX)/share/man/man8/'brigd-queue.8
 	@scripts/completions.sh -r '$(DESTDIR)$(PREFIX)/share'
 	@test "$$(readlink '$(DESTDIR)$(PREFIX)/bin/isolate')" != brig || rm '$(DESTDIR)$(PREFIX)/bin/isolate'
 	@test "$$(readlink '$(DESTDIR)$(PREFIX)/bin/bwrap')" != brig || rm '$(DESTDIR)$(PREFIX)/bin/bwrap'
