@@ -168,6 +168,9 @@ func (p *daemon) gauges() {
 			return list
 		}
 	}
+	if p.c.JetStream.At != "" {
+		o.Queue = p.queued.counts
+	}
 	o.Images = p.c.Engine.Images
 	for _, s := range p.c.Engine.Shares {
 		o.Shares = append(o.Shares, s.Name)

@@ -137,7 +137,7 @@ func (p *daemon) served() front.Engine {
 	if p.queued.front == nil {
 		return p.local()
 	}
-	return queuedEngine{p.local(), p.queued.front}
+	return queuedEngine{turns{p.local(), p}, p.queued.front}
 }
 
 // turns is the engine as a worker uses it: runs of the queue have places like others.
@@ -158,25 +158,42 @@ func (t turns) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 		return a
 	}
 	defer release()
-	r.Ended = release
+	ended := r.Ended
+	r.Ended = func() {
+		release()
+		if ended != nil {
+			ended()
+		}
+	}
 	return t.localEngine.Run(ctx, c, r, stream)
 }
 
-// queuedEngine is the engine of a brigd whose runs go through the queue.
+// queuedEngine is the engine of a brigd whose runs go through the queue. Sandboxes are of this brigd alone.
 type queuedEngine struct {
-	localEngine
+	turns
 	queue *queue.Front
 }
 
-// Run puts a run into the queue and waits for its result. A run in a sandbox goes to where that is.
+// Run puts a run into the queue and waits for its result. A run in a sandbox, or with a stream of input, is run here.
 func (e queuedEngine) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	stream func(engine.Event)) *engine.Response {
 	if r.Sandbox != "" || r.StdinReader != nil {
-		return e.localEngine.Run(ctx, c, r, stream)
+		return e.turns.Run(ctx, c, r, stream)
 	}
 	ctx, cancel := e.bounded(ctx)
 	defer cancel()
 	return e.queue.Run(ctx, c, r, stream)
+}
+
+// counts returns the queue's length and the worker's counts, for metrics.
+func (q *queued) counts() (length int, taken, again, dead, late int64) {
+	if q.queue != nil {
+		length = q.queue.Length()
+	}
+	if q.worker != nil {
+		taken, again, dead, late = q.worker.Counts()
+	}
+	return length, taken, again, dead, late
 }
 
 // running returns how many runs of the queue go on.

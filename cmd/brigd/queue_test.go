@@ -38,6 +38,9 @@ func TestQueueOfItsOwn(t *testing.T) {
 	}); err != nil || out != "1\n2\n3\n" || !strings.HasPrefix(kinds, "st st") || !strings.HasSuffix(kinds, "en ") {
 		t.Errorf("a stream: %q %q %v", kinds, out, err)
 	}
+	if _, a := p.do("GET", "/metrics", nil); !strings.Contains(a["text"].(string), "\nbrigd_queue_taken_total 3\n") {
+		t.Errorf("the metrics do not count three runs of the queue: %v", a)
+	}
 	first := p.later("sleep 0.5; echo first")
 	ids := map[string]string{}
 	for i := range 5 {

@@ -29,6 +29,9 @@ type Options struct {
 	Live func() (memory, tasks float64)
 	// Warm returns the state of the parked interpreters.
 	Warm func() []Warmth
+	// Queue returns the length of the durable queue, and how many runs this worker has taken from it, has taken again
+	// after another, has given up, and has ended after another.
+	Queue func() (length int, taken, again, dead, late int64)
 	// Shares and Images are the names of the operator's shares and images.
 	Shares, Images []string
 	// AuditBroken reports whether the audit log cannot be written at present.
@@ -73,6 +76,9 @@ func New(o Options) *Metrics {
 	m.gauge("sandbox_work_areas", "Sandboxes that exist: work areas kept from run to run.", o.Sandboxes)
 	m.gauge("sandbox_queue_depth", "Runs that wait for a place.", o.Depth)
 	m.gauge("sandbox_running", "Runs that have a place.", o.Running)
+	if o.Queue != nil {
+		m.queue(o.Queue)
+	}
 	if o.Live != nil {
 		registry.MustRegister(usage(o.Live))
 	}
@@ -104,6 +110,23 @@ func (m *Metrics) gauge(name, help string, read func() int) {
 
 func (m *Metrics) counter(name, help string) prometheus.Counter {
 	return m.factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+// queue adds the metrics of a durable queue.
+func (m *Metrics) queue(read func() (length int, taken, again, dead, late int64)) {
+	m.gauge("brigd_queue_length", "Runs in the durable queue, as its leader tells: waiting or going on.", func() int {
+		length, _, _, _, _ := read()
+		return length
+	})
+	for i, c := range [][2]string{{"taken", "Runs that this worker has taken from the queue."},
+		{"again", "Runs that this worker has taken after another had begun with them."},
+		{"given_up", "Runs that this worker has given up."},
+		{"late", "Runs of this worker whose result another had stored before."}} {
+		m.factory.NewCounterFunc(prometheus.CounterOpts{Name: "brigd_queue_" + c[0] + "_total", Help: c[1]}, func() float64 {
+			_, taken, again, dead, late := read()
+			return float64([]int64{taken, again, dead, late}[i])
+		})
+	}
 }
 
 // Waited records how long a run has waited for its place.

@@ -26,8 +26,10 @@ type delivery struct {
 	bytes int
 }
 
-// handle performs one delivery: it runs the run, stores its result and acknowledges it, or leaves it to others.
-func (w *Worker) handle(m *nats.Msg) {
+// handle performs one delivery: it runs the run, stores its result and acknowledges it, or leaves it to others. free
+// frees its slot, when the run has ended: its result is stored while the next one goes on. As many as there are slots
+// may be at that, so that results do not pile up while the server is away.
+func (w *Worker) handle(m *nats.Msg, free func()) {
 	meta, err := m.Metadata()
 	if err != nil {
 		w.Queue.o.Logger.Error("a message of the queue cannot be read", "error", err)
@@ -73,6 +75,9 @@ func (w *Worker) handle(m *nats.Msg) {
 		return
 	}
 	a.Queue = how
+	w.endings <- struct{}{}
+	defer func() { <-w.endings }()
+	free()
 	d.finish(a)
 }
 
@@ -243,8 +248,7 @@ func (d *delivery) nak(after time.Duration) {
 	}
 }
 
-// finish stores the result, acknowledges the run and tells the Front. It goes on until the server takes the result, and
-// keeps the slot meanwhile.
+// finish stores the result, tells the Front and acknowledges the run. It goes on until the server takes the result.
 func (d *delivery) finish(a *engine.Response) {
 	first := false
 	err := trying(d.ending, always, func(ctx context.Context) (err error) {
@@ -258,10 +262,14 @@ func (d *delivery) finish(a *engine.Response) {
 	if !first {
 		d.late.Add(1)
 	}
-	d.acknowledge()
-	if d.j.Reply == "" || !first {
-		return
+	if d.j.Reply != "" && first {
+		d.tell(a)
 	}
+	d.acknowledge()
+}
+
+// tell sends the result to the Front.
+func (d *delivery) tell(a *engine.Response) {
 	text, err := json.Marshal(a)
 	if err != nil || !d.fits(text) {
 		text = nil

@@ -59,6 +59,13 @@ func (q *Queue) sample(ctx context.Context) {
 	}
 }
 
+// Length returns how many runs were in the queue when it was looked at last.
+func (q *Queue) Length() int {
+	q.rates.mu.Lock()
+	defer q.rates.mu.Unlock()
+	return q.rates.length
+}
+
 // waited returns how long a message has been stored, by the server's clock.
 func (q *Queue) waited(stored time.Time) time.Duration {
 	q.rates.mu.Lock()

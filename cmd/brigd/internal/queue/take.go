@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -57,8 +58,9 @@ func (w *Worker) take() bool {
 		w.going.Add(1)
 		go func() {
 			defer w.going.Done()
-			defer func() { <-w.slots }()
-			w.handle(m)
+			free := sync.OnceFunc(func() { <-w.slots })
+			defer free()
+			w.handle(m, free)
 		}()
 		return true
 	}

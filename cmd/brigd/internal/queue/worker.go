@@ -33,8 +33,9 @@ type WorkerOptions struct {
 // Worker takes runs from the queue and runs them.
 type Worker struct {
 	*Queue
-	o     WorkerOptions
-	slots chan struct{} // has a value for each run that goes on
+	o       WorkerOptions
+	slots   chan struct{} // has a value for each run that goes on
+	endings chan struct{} // and one for each run whose result is being stored
 
 	pull    context.Context // ends when no more runs are taken
 	stop    context.CancelFunc
@@ -53,6 +54,8 @@ type Worker struct {
 	turn    int
 	running map[string]context.CancelCauseFunc // by the run's id
 	pause   time.Time                          // no run is taken before
+	looked  time.Time                          // when Short was called, and
+	seen    string                             // what it has returned
 	short   string
 
 	languages atomic.Pointer[[]engine.Language] // to find them takes a second or more
@@ -71,7 +74,8 @@ func (w *Worker) Counts() (taken, again, dead, late int64) {
 
 // StartWorker begins to take runs.
 func StartWorker(q *Queue, o WorkerOptions) (*Worker, error) {
-	w := &Worker{Queue: q, o: o, slots: make(chan struct{}, o.Slots), looping: make(chan struct{}), hot: map[lane]bool{},
+	w := &Worker{Queue: q, o: o, slots: make(chan struct{}, o.Slots), endings: make(chan struct{}, o.Slots),
+		looping: make(chan struct{}), hot: map[lane]bool{},
 		served: map[lane]int{}, woken: make(chan struct{}, 1), running: map[string]context.CancelCauseFunc{}}
 	w.pull, w.stop = context.WithCancel(context.Background())
 	ending, cancel := context.WithCancel(context.Background())
@@ -100,7 +104,7 @@ func StartWorker(q *Queue, o WorkerOptions) (*Worker, error) {
 }
 
 // Running returns how many runs go on.
-func (w *Worker) Running() int { return len(w.slots) }
+func (w *Worker) Running() int { return len(w.slots) + len(w.endings) }
 
 // Short returns why no runs are taken at present, or "".
 func (w *Worker) Short() string {
@@ -162,11 +166,17 @@ func (w *Worker) loop() {
 	}
 }
 
+// lookEvery is how often the machine is looked at: /proc/meminfo takes the kernel a part of what a run does.
+const lookEvery = 250 * time.Millisecond
+
 // ready reports whether runs may be taken: disk and memory suffice, and no run was refused for want of something.
 func (w *Worker) ready() bool {
-	why := w.o.Short()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if now := time.Now(); now.Sub(w.looked) > lookEvery {
+		w.looked, w.seen = now, w.o.Short()
+	}
+	why := w.seen
 	if why == "" && time.Now().Before(w.pause) {
 		why = "this machine had no room for a jail"
 	}
