@@ -108,8 +108,8 @@ func (p *daemon) startWorker() (err error) {
 		}
 		return queue.Short(dirs...)
 	}
-	p.queued.worker, err = queue.StartWorker(p.queued.queue, queue.WorkerOptions{Runner: turns{p.local(), p},
-		Slots: p.c.Slots(), RequireToken: p.c.RequireToken, Short: short})
+	p.queued.worker, err = queue.StartWorker(p.queued.queue, queue.WorkerOptions{Runner: p.local(),
+		Slots: p.c.Slots(), Enter: p.places.Enter, RequireToken: p.c.RequireToken, Short: short})
 	return err
 }
 
@@ -140,13 +140,13 @@ func (p *daemon) served() front.Engine {
 	return queuedEngine{turns{p.local(), p}, p.queued.front}
 }
 
-// turns is the engine as a worker uses it: runs of the queue have places like others.
+// turns is the engine of this process for runs that do not go through the queue: they have places like those that do.
 type turns struct {
 	localEngine
 	p *daemon
 }
 
-// Run implements queue.Runner.
+// Run waits for a place, and runs a request.
 func (t turns) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	stream func(engine.Event)) *engine.Response {
 	release, err := t.p.places.Enter(ctx, c.Key())

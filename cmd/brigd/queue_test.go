@@ -75,7 +75,7 @@ func TestQueueOfItsOwn(t *testing.T) {
 // Who does not want a run any more cancels it, wherever it is.
 func TestQueueCancel(t *testing.T) {
 	d := dir(t)
-	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--jetstream", d+"/q", "--running", "1")
+	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--jetstream", d+"/q", "--running", "1", "--slots", "1")
 	going, waiting := p.later("sleep 3600"), p.later("echo never")
 	p.state(going, "running")
 	if status, a := p.do("DELETE", "/v1/runs/"+waiting, nil); status != 204 {

@@ -45,7 +45,7 @@ func (c *Config) Slots() int {
 	case c.JetStream.Slots > 0:
 		return c.JetStream.Slots
 	case c.Command == "worker", c.JetStream.Own():
-		return c.Places()
+		return 2 * c.Places() // half of them are on their way here or back while the others run
 	}
 	return 0
 }
@@ -70,8 +70,8 @@ func jetstreamFlags(c *Config) []cli.Flag {
 		{Name: "jetstream-plain", Path: "jetstream.plain", To: &j.Plain,
 			Help: "connect off loopback without TLS: the network in between is trusted with code, secrets and tokens"},
 		{Name: "slots", Path: "jetstream.slots", Args: "N", To: &j.Slots, Max: maxCount,
-			Help: "runs of the queue that go on here at once; 0 is --running for a worker and with a queue of its own, and " +
-				"none with that of others"},
+			Help: "runs that are taken from the queue at once, of which --running go on; 0 is twice --running for a worker " +
+				"and with a queue of its own, and none with that of others"},
 		{Name: "worker-name", Path: "jetstream.worker", Args: "NAME", To: &j.Worker,
 			Help: "the worker's name, which results and sandboxes' ids have; made of the host's name if left out. With " +
 				"--sandbox-store it must stay the same"},

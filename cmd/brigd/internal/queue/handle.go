@@ -63,20 +63,38 @@ func (w *Worker) handle(m *nats.Msg, free func()) {
 		delete(w.running, d.j.ID)
 		w.mu.Unlock()
 	}()
-	// after this the run can be cancelled, so that no cancellation falls between the two
+	d.attempt(run, meta.Timestamp, free)
+}
+
+// attempt waits for the run's turn, runs it, and stores the result. free frees its slot.
+func (d *delivery) attempt(ctx context.Context, stored time.Time, free func()) {
+	release, err := d.Worker.o.Enter(ctx, d.j.Owner.Agent)
+	if err != nil {
+		a := &engine.Response{ID: d.j.ID, Status: string(nsjail.StatusCancelled), ExitCode: -1}
+		if no := front.AsRefusal(err); no != nil {
+			a = refused(d.j.ID, no)
+		}
+		if !d.leave(a) {
+			d.finish(a)
+		}
+		return
+	}
+	defer release()
+	// the run can be cancelled already, so that no cancellation falls between the two
 	if r, err := d.find(ctx, "r."+d.j.ID); err == nil && r != nil {
 		d.late.Add(1)
 		d.acknowledge()
 		return
 	}
-	how := &engine.Delivery{Worker: w.Name(), Attempt: d.tries, Waited: milliseconds(w.waited(meta.Timestamp))}
-	a := d.run(run, how)
+	how := &engine.Delivery{Worker: d.Name(), Attempt: d.tries, Waited: milliseconds(d.waited(stored))}
+	a := d.run(ctx, how, release)
+	release()
 	if d.leave(a) {
 		return
 	}
 	a.Queue = how
-	w.endings <- struct{}{}
-	defer func() { <-w.endings }()
+	d.endings <- struct{}{}
+	defer func() { <-d.endings }()
 	free()
 	d.finish(a)
 }
@@ -152,8 +170,8 @@ func (d *delivery) caller() (engine.Caller, *nsjail.Refusal) {
 	return c, nil
 }
 
-// run runs the run.
-func (d *delivery) run(ctx context.Context, how *engine.Delivery) *engine.Response {
+// run runs the run. ended is called when its jail has ended.
+func (d *delivery) run(ctx context.Context, how *engine.Delivery, ended func()) *engine.Response {
 	c, no := d.caller()
 	if no != nil {
 		return refused(d.j.ID, no)
@@ -168,7 +186,7 @@ func (d *delivery) run(ctx context.Context, how *engine.Delivery) *engine.Respon
 		}
 	}
 	r := d.j.Request
-	r.ID = d.j.ID
+	r.ID, r.Ended = d.j.ID, ended
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var stream func(engine.Event)
@@ -187,31 +205,6 @@ func (d *delivery) run(ctx context.Context, how *engine.Delivery) *engine.Respon
 	a := d.Worker.o.Runner.Run(ctx, c, &r, stream)
 	a.ID = d.j.ID
 	return a
-}
-
-// event sends a piece of the output, and waits for an answer where the window is full.
-func (d *delivery) event(e engine.Event) error {
-	text, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	m := d.message(text)
-	d.owed, d.bytes = d.owed+1, d.bytes+len(text)
-	if d.owed < windowEvents && d.bytes < windowBytes {
-		return d.nc.PublishMsg(m)
-	}
-	d.owed, d.bytes = 0, 0
-	_, err = d.nc.RequestMsg(m, 30*time.Second)
-	return err
-}
-
-// message returns the next message to the Front.
-func (d *delivery) message(body []byte) *nats.Msg {
-	m := &nats.Msg{Subject: d.j.Reply, Data: body, Header: nats.Header{}}
-	m.Header.Set(attemptHeader, strconv.Itoa(d.tries))
-	m.Header.Set(seqHeader, strconv.Itoa(d.seq))
-	d.seq++
-	return m
 }
 
 // passing are codes of refusals that another attempt may not meet: it is the worker that lacks something.
@@ -266,19 +259,6 @@ func (d *delivery) finish(a *engine.Response) {
 		d.tell(a)
 	}
 	d.acknowledge()
-}
-
-// tell sends the result to the Front.
-func (d *delivery) tell(a *engine.Response) {
-	text, err := json.Marshal(a)
-	if err != nil || !d.fits(text) {
-		text = nil
-	}
-	m := d.message(text)
-	m.Header.Set(doneHeader, "1")
-	if err := d.nc.PublishMsg(m); err != nil {
-		d.Queue.o.Logger.Debug("the front looks for the result itself", "run", d.j.ID, "error", err)
-	}
 }
 
 // acknowledge removes the run from the queue, and waits until the server confirms it. If that fails, the run is

@@ -22,8 +22,9 @@ type Runner interface {
 // WorkerOptions are what a Worker is made of.
 type WorkerOptions struct {
 	Runner Runner
-	// Slots is how many runs go on at once.
+	// Slots is how many runs are taken at once. Enter waits for the turn of one of them, and release ends it.
 	Slots int
+	Enter func(ctx context.Context, caller string) (release func(), err error)
 	// RequireToken refuses runs that come without a capability token.
 	RequireToken bool
 	// Short returns why no run is to be taken at present, or "".
