@@ -41,6 +41,10 @@ func TestQueueOfItsOwn(t *testing.T) {
 	if _, a := p.do("GET", "/metrics", nil); !strings.Contains(a["text"].(string), "\nbrigd_queue_taken_total 3\n") {
 		t.Errorf("the metrics do not count three runs of the queue: %v", a)
 	}
+	// the output of a stream is not kept, so a second request could not be answered as the first
+	if _, a := p.run("echo hello", "Idempotency-Key", "s", "Accept", "application/x-ndjson"); a["code"] != "key_not_kept" {
+		t.Errorf("a stream with a key: %v", a)
+	}
 	first := p.later("sleep 0.5; echo first")
 	ids := map[string]string{}
 	for i := range 5 {

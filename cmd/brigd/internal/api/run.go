@@ -40,6 +40,11 @@ func (c *call) run() (any, error) {
 	} else if later {
 		return c.submit(ctx, &req)
 	}
+	if req.Key != "" && (kind != jsonType || req.Sandbox != "" || c.query.Has("stdin")) {
+		return nil, no("request", "key_not_kept", "Idempotency-Key",
+			"the answer of a run that is streamed, or that is in a sandbox, is not kept for a second request",
+			"leave Idempotency-Key out, or ask for the whole answer of a run without a sandbox")
+	}
 	var in *stdin
 	if c.query.Has("stdin") {
 		if kind == jsonType {
