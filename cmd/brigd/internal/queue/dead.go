@@ -29,7 +29,9 @@ func (d *delivery) bury(reason string) {
 		m.Header.Set(objectHeader, name)
 		d.m.Header.Del(objectHeader) // acknowledge keeps it
 	}
-	err := trying(d.ending, always, func(ctx context.Context) error {
+	ctx, end := d.lasting()
+	defer end()
+	err := trying(ctx, always, func(ctx context.Context) error {
 		_, err := d.js.PublishMsg(ctx, m)
 		return err
 	})

@@ -244,7 +244,9 @@ func (d *delivery) nak(after time.Duration) {
 // finish stores the result, tells the Front and acknowledges the run. It goes on until the server takes the result.
 func (d *delivery) finish(a *engine.Response) {
 	first := false
-	err := trying(d.ending, always, func(ctx context.Context) (err error) {
+	ctx, end := d.lasting()
+	defer end()
+	err := trying(ctx, always, func(ctx context.Context) (err error) {
 		first, err = d.store(ctx, d.j.ID, &record{owner: d.j.Owner, Result: a})
 		return err
 	})

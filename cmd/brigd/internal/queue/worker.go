@@ -40,8 +40,7 @@ type Worker struct {
 
 	pull    context.Context // ends when no more runs are taken
 	stop    context.CancelFunc
-	ending  context.Context // ends some time after pull: results are not tried to be stored any more
-	looping chan struct{}   // closed when the loop has ended
+	looping chan struct{} // closed when the loop has ended
 	inbox   string
 	answers *nats.Subscription // to requests for runs
 	asked   int
@@ -79,9 +78,6 @@ func StartWorker(q *Queue, o WorkerOptions) (*Worker, error) {
 		looping: make(chan struct{}), hot: map[lane]bool{},
 		served: map[lane]int{}, woken: make(chan struct{}, 1), running: map[string]context.CancelCauseFunc{}}
 	w.pull, w.stop = context.WithCancel(context.Background())
-	ending, cancel := context.WithCancel(context.Background())
-	w.ending = ending
-	context.AfterFunc(w.pull, func() { time.AfterFunc(patience, cancel) })
 	w.heat()
 	for subject, f := range map[string]nats.MsgHandler{wakeSubject: w.wake, cancelSubject + "*": w.cancelled} {
 		if _, err := q.nc.Subscribe(subject, f); err != nil {
@@ -130,6 +126,14 @@ func (w *Worker) Drain(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// lasting returns a context for what must not be lost. It ends some time after the worker was stopped, but not before
+// that much time has passed since the call: a run may end long after the stop, and its result is still to be stored.
+func (w *Worker) lasting() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	stop := context.AfterFunc(w.pull, func() { time.AfterFunc(patience, cancel) })
+	return ctx, func() { stop(); cancel() }
 }
 
 // Kill marks the runs that go on: they are about to be cancelled, and other workers shall run them.
