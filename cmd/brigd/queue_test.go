@@ -142,25 +142,49 @@ func TestQueueGivesUp(t *testing.T) {
 	hold := front.later("sleep 3600") // the front's own slot is taken
 	front.state(hold, "running")
 	poison := front.later("sleep 3600", "Idempotency-Key", "poison")
+	shared := dir(t)
+	share := []string{"--share", "go=" + shared + ":ro"}
+	streamed := make(chan struct{})
+	go func() { // it ends once a file is there, and no victim lives to see it
+		defer close(streamed)
+		_, _ = front.do("POST", "/v1/run", map[string]any{"cmd": []string{"/bin/sh", "-c",
+			"until [ -e /data/go ]; do sleep 0.1; done; echo again"}, "stdin": strings.Repeat("x", 2<<20),
+			"mounts": []any{map[string]any{"share": "go", "target": "/data"}}}, "Accept", "application/x-ndjson")
+	}()
 	for range 2 {
-		w := worker(t, "unix:"+d+"/q", "--slots", "1", "--running", "1", "--max-deliver", "2", "--worker-name", "victim")
+		w := worker(t, "unix:"+d+"/q", append(share, "--slots", "2", "--running", "2", "--max-deliver", "2",
+			"--worker-name", "victim")...)
 		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			if _, h := w.do("GET", "/healthz", nil); h["details"].(map[string]any)["running"] == "1" {
+			if _, h := w.do("GET", "/healthz", nil); h["details"].(map[string]any)["running"] == "2" {
 				break
 			}
 		}
 		w.signal(syscall.SIGKILL) // as the run would, by its memory
 		_ = w.cmd.Wait()
 	}
-	worker(t, "unix:"+d+"/q", "--slots", "1", "--max-deliver", "2")
+	worker(t, "unix:"+d+"/q", append(share, "--slots", "2", "--running", "2", "--max-deliver", "2")...)
 	a := front.ended(poison)
 	if no, _ := a["error"].(map[string]any); a["status"] != "refused" || no["code"] != "run_given_up" {
 		t.Fatalf("%v", a)
 	}
+	<-streamed
+	again := ""
 	_, q := front.do("GET", "/v1/queue", nil)
 	dead, _ := q["given_up"].([]any)
-	if len(dead) != 1 || len(q["workers"].([]any)) != 2 || dead[0].(map[string]any)["id"] != poison {
+	for _, run := range dead {
+		if id := run.(map[string]any)["id"].(string); id != poison {
+			again = id
+		}
+	}
+	if len(dead) != 2 || len(q["workers"].([]any)) != 2 || again == "" {
 		t.Errorf("the queue: %v", q)
+	}
+	file(t, shared+"/go", "")
+	if status, a := front.do("POST", "/v1/queue/"+again+"/requeue", nil); status != 204 {
+		t.Errorf("%d %v", status, a)
+	}
+	if a := front.ended(again); a["stdout"] != "again\n" {
+		t.Errorf("a stream that began again: %v", a)
 	}
 	if status, a := front.do("POST", "/v1/queue/"+poison+"/requeue", nil); status != 204 {
 		t.Errorf("%d %v", status, a)

@@ -84,20 +84,23 @@ func (q *Queue) Requeue(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := q.results.Purge(ctx, "r."+id); err != nil {
+	body, err := q.unpack(ctx, old.Header, old.Data)
+	if err != nil {
 		return err
 	}
-	m := nats.NewMsg(old.Header.Get(subjectHeader))
-	m.Data = old.Data
-	if name := old.Header.Get(objectHeader); name != "" {
-		m.Header.Set(objectHeader, name)
-	}
 	var j job
-	if json.Unmarshal(old.Data, &j) == nil { // its caller does not wait any more
-		j.Reply, j.Tracked = "", true
-		if m.Data, err = json.Marshal(&j); err != nil {
+	if json.Unmarshal(body, &j) == nil { // its caller does not wait any more, and its output is for the result
+		j.Reply, j.Stream, j.Watch, j.Tracked = "", false, false, true
+		if body, err = json.Marshal(&j); err != nil {
 			return err
 		}
+	}
+	m, err := q.pack(ctx, old.Header.Get(subjectHeader), "job."+id, body)
+	if err != nil {
+		return err
+	}
+	if err := q.results.Purge(ctx, "r."+id); err != nil {
+		return err
 	}
 	if _, err := q.js.PublishMsg(ctx, m); err != nil {
 		return err
