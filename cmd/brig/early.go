@@ -1,6 +1,8 @@
 package main
 
 /*
+#define _GNU_SOURCE
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,17 +27,37 @@ static uint32_t box(int argc, char **argv) {
 	return 0;
 }
 
+// guess returns the namespaces of brig bwrap, as far as its words tell: with --args or namespaces of others 0.
+static uint32_t guess(int argc, char **argv) {
+	const struct { const char *word; uint32_t set; } words[] = {{"--unshare-pid", CLONE_NEWPID},
+		{"--unshare-net", CLONE_NEWNET}, {"--unshare-ipc", CLONE_NEWIPC}, {"--unshare-uts", CLONE_NEWUTS},
+		{"--unshare-user", CLONE_NEWUSER}, {"--unshare-user-try", CLONE_NEWUSER}, {"--unshare-cgroup", CLONE_NEWCGROUP},
+		{"--unshare-cgroup-try", CLONE_NEWCGROUP}, {"--unshare-all", CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+		CLONE_NEWUTS | CLONE_NEWUSER | CLONE_NEWCGROUP}};
+	uint32_t set = CLONE_NEWNS | (getuid() ? CLONE_NEWUSER : 0);
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+			if (!strcmp(argv[i], words[k].word)) set |= words[k].set;
+		if (!strcmp(argv[i], "--share-net")) set &= ~CLONE_NEWNET;
+		if (!strcmp(argv[i], "--args") || !strcmp(argv[i], "--userns") || !strcmp(argv[i], "--pidns")) return 0;
+	}
+	return set;
+}
+
 // The launcher's constructor (nsjail/internal/launcher) forks a launcher before the Go runtime starts if a binary
 // defines this function, and it does not return 0 because the process will make a jail: brig run, brig isolate --run.
 // The programs of a box have a host id of their own, as isolate's function program has it. With 2 the payload inherits
-// what the caller is: brig bwrap.
-uint32_t brig_launcher_wanted(int argc, char **argv) {
+// what the caller is, in these namespaces: brig bwrap.
+uint32_t brig_launcher_wanted(int argc, char **argv, uint32_t *namespaces) {
 	char exe[4096] = {0}; // a bwrap that is a file of its own may call itself by /proc/self/exe: readlink(2)
 	int self = !strcmp(argv[0], "/proc/self/exe") && readlink(argv[0], exe, sizeof exe - 1) > 0;
 	const char *slash = strrchr(self ? exe : argv[0], '/');
 	const char *name = slash ? slash + 1 : argv[0];
 	int at = 1 + !!strcmp(name, "isolate");
-	if (!strcmp(name, "bwrap") || (at == 2 && argc > 1 && !strcmp(argv[1], "bwrap"))) return 2;
+	if (!strcmp(name, "bwrap") || (at == 2 && argc > 1 && !strcmp(argv[1], "bwrap"))) {
+		*namespaces = guess(argc, argv);
+		return 2;
+	}
 	if (at == 2 && (argc < 2 || strcmp(argv[1], "isolate"))) return argc > 1 && !strcmp(argv[1], "run");
 	while (at < argc && strcmp(argv[at], "--run")) at++;
 	return at < argc ? 2100000000u + box(argc, argv) : 0;

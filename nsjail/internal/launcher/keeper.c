@@ -7,13 +7,13 @@
 #include <sys/auxv.h>
 
 // Returns 0 for no launcher, the host id that the payloads of root are to have, or 1 for one by the keeper's pid.
-uint32_t brig_launcher_wanted(int argc, char **argv) __attribute__((weak));
+uint32_t brig_launcher_wanted(int argc, char **argv, uint32_t *namespaces) __attribute__((weak));
 
 // Beginnings of flags, up to a null.
 typedef const char *const flags[];
 extern __attribute__((weak)) flags brig_launcher_grouped, brig_launcher_alone, brig_launcher_odd, brig_launcher_other;
 
-struct early brig_early = {-1, -1, -1, 0};
+struct early brig_early = {-1, -1, -1, 0, 0};
 
 // The signals that the keeper of one jail passes on. os/signal takes two thread switches for each at its start, and a
 // signalfd(2) would miss those that Go unblocks in every thread; so a handler of ours replaces Go's.
@@ -134,7 +134,7 @@ static int is_alone(int argc, char **argv) {
 static void fork_launcher(int argc, char **argv, char **envp, int plain) {
 	int sv[2];
 	int av[2] = {NOTHING_AHEAD, NOTHING_AHEAD};
-	int alone = plain || is_alone(argc, argv);
+	int alone = plain ? !brig_early.namespaces : is_alone(argc, argv);
 	struct clone_args ca = {.exit_signal = SIGCHLD};
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then executes a launcher
 	if (!alone && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
@@ -147,8 +147,8 @@ static void fork_launcher(int argc, char **argv, char **envp, int plain) {
 		close(sv[0]);
 		close(av[0]);
 		if (!plain) syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
-		brig_become(argc, argv, envp, sv[1], plain ? PLAIN : av[1],
-			begins(argc, argv, brig_launcher_odd) || !brig_trick(TRICK_LIST_AHEAD) ? 0
+		brig_become(argc, argv, envp, sv[1], av[1],
+			plain || begins(argc, argv, brig_launcher_odd) || !brig_trick(TRICK_LIST_AHEAD) ? 0
 			: begins(argc, argv, brig_launcher_other) ? AHEAD_COMMON : UINT32_MAX);
 	}
 	close(sv[1]);
@@ -158,7 +158,7 @@ static void fork_launcher(int argc, char **argv, char **envp, int plain) {
 		close(av[0]);
 		return;
 	}
-	brig_early = (struct early){sv[0], av[0], (int)pid, plain ? 1 : brig_early.id};
+	brig_early = (struct early){sv[0], av[0], (int)pid, brig_early.id, brig_early.namespaces};
 	pin((int)pid);
 }
 
@@ -183,7 +183,7 @@ __attribute__((constructor)) static void enter(int argc, char **argv, char **env
 		syscall(SYS_close_range, 4, ~0u, 0); // what the keeper's caller has left open
 		brig_become(argc, argv, envp, 3, NOT_FORKED, 0);
 	}
-	if (!brig_launcher_wanted || !(brig_early.id = brig_launcher_wanted(argc, argv))) return;
+	if (!brig_launcher_wanted || !(brig_early.id = brig_launcher_wanted(argc, argv, &brig_early.namespaces))) return;
 	need(RLIMIT_AS, 3ul << 29, "brig: the limit on address space is too low; raise it to 1572864 (ulimit -v), "
 		"or limit the payload alone: --ulimit as=BYTES\n");
 	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");

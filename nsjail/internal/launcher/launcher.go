@@ -195,7 +195,7 @@ const (
 // PayloadID returns the host id of root's payloads: what SetPayloadID has set, or one that no other live keeper has,
 // since it follows from this process's pid.
 func PayloadID() int {
-	if id := int(C.brig_early.id); id > 1 {
+	if id := int(C.brig_early.id); id > C.WANTS_PLAIN {
 		return id
 	}
 	return PayloadIDs + os.Getpid()%PayloadIDCount

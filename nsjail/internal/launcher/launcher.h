@@ -115,10 +115,10 @@ struct run {
 // process is made ahead:
 #define NOT_FORKED (-1)    // a launcher that Go has executed
 #define NOTHING_AHEAD (-2) // a launcher forked early, for a jail that cannot use a process made ahead
-#define PLAIN (-3)         // the same; the launcher stays what its caller is, for payloads that inherit that
 struct early {
 	int launcher, ahead, pid;
 	uint32_t id; // of root's payloads on the host; up to 1 for one by the keeper's pid
+	uint32_t namespaces; // of a plain launcher's process made ahead; 0: there is none
 };
 
 // A system call, or -errno. It is raw: no libc state survives clone3(2), and init and its child share one errno, so both
@@ -157,7 +157,7 @@ enum trick {
 extern const char brig_tricks_off[] __attribute__((weak)); // its address is a mask
 #define brig_trick(t) (!((uintptr_t)brig_tricks_off >> (t) & 1))
 
-// What brig_launcher_wanted returns for a plain launcher.
+// What brig_launcher_wanted returns for a plain launcher, which stays what its caller is, for payloads that inherit that.
 #define WANTS_PLAIN 2
 
 // interpret.c

@@ -117,7 +117,8 @@ static long spawn_ahead(int sock, uint32_t begin) {
 	size_t size;
 	char *base = begin ? write_ids(&size) : 0;
 	long slots[NSLOTS] = {0};
-	struct clone_args ca = {.flags = DEFAULT_NAMESPACES | CLONE_PARENT};
+	struct clone_args ca = {.flags = CLONE_PARENT |
+		(brig_early.id == WANTS_PLAIN ? brig_early.namespaces : DEFAULT_NAMESPACES)};
 	long pid = SYS2(SYS_clone3, &ca, sizeof ca);
 	if (pid) return pid < 0 ? 0 : pid; // a request will meet the same error, and report it
 	SYS1(SYS_close, keeper_sock);
@@ -176,20 +177,20 @@ static void reset_signals(int first, int last) {
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &(uint64_t){0}, 0, 8);
 }
 
-// brig_become turns the process into a launcher. ahead is a socket for a process made ahead, NOT_FORKED, NOTHING_AHEAD
-// or PLAIN; begin is how many operations of the list made ahead that process performs, at most.
+// brig_become turns the process into a launcher. ahead is a socket for a process made ahead, NOT_FORKED or
+// NOTHING_AHEAD; begin is how many operations of the list made ahead that process performs, at most.
 void brig_become(int argc, char **argv, char **envp, int sock, int ahead, uint32_t begin) {
 	struct rlimit nofile;
 	keeper_sock = sock;
 	clear_strings(argc, argv, envp);
-	if (ahead != PLAIN) reset_scheduling();
-	reset_signals(ahead == PLAIN ? SIGCHLD : 1, ahead == PLAIN ? SIGCHLD : NSIG - 1);
-	if (ahead != PLAIN && !getrlimit(RLIMIT_NOFILE, &nofile)) { // a program may use fixed descriptors, and sets the payload's limit
+	if (brig_early.id != WANTS_PLAIN) reset_scheduling();
+	reset_signals(brig_early.id == WANTS_PLAIN ? SIGCHLD : 1, brig_early.id == WANTS_PLAIN ? SIGCHLD : NSIG - 1);
+	if (brig_early.id != WANTS_PLAIN && !getrlimit(RLIMIT_NOFILE, &nofile)) { // a program may use fixed descriptors, and sets the payload's limit
 		nofile.rlim_cur = nofile.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &nofile);
 	}
 	prctl(PR_SET_NAME, "brig-launcher");
-	if (ahead != NOT_FORKED && ahead != PLAIN) drop();
+	if (ahead != NOT_FORKED && brig_early.id != WANTS_PLAIN) drop();
 	struct reply rep = {.op = -1, .err = (int32_t)begin, .uid = geteuid()};
 	if (ahead >= 0) rep.pid = (int)spawn_ahead(ahead, begin);
 	close(ahead);
