@@ -17,7 +17,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # Static: one file that runs on any Linux and inside any root, with the libseccomp that it was tested with.
 STATIC := GO='$(GO)' scripts/static.sh
 
-.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean package test-package test-arm64 test-mcp test-systemd test-vm
+.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean package test-package test-arm64 test-egress test-guests test-mcp test-systemd test-vm
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -45,8 +45,15 @@ test: deps-test check ## everything that this machine can check, as root and as 
 	BRIG_NEED_PROMTOOL=1 $(GO) test -count=1 ./nsjail $$($(GO) list ./... | grep -vE '/internal/test/egress$$|^brig/nsjail$$') # the longest first
 	$(GO) test -count=1 -tags otel ./cmd/brigd/internal/trace
 	@$(GO) test -count=1 -v -run '^TestClients$$' ./cmd/brigd/internal/images | grep -vE '^===' # shows what is skipped, and why
-	@scripts/egress.sh '$(GO)' 20s # by itself: taking many network namespaces apart slows down whoever makes one
-	@$(MAKE) --no-print-directory test-vm VM_SET=quick
+	@$(MAKE) --no-print-directory -j2 -Oline test-egress test-guests
+
+# Apart from the packages: taking many network namespaces apart slows down whatever makes one. The attacks mostly wait,
+# and the guests use the processors meanwhile.
+test-egress:
+	@scripts/egress.sh '$(GO)' 20s
+
+test-guests:
+	@nice -n 5 $(MAKE) --no-print-directory test-vm VM_SET=quick
 
 test-mcp: build ## the MCP inspector lists and calls every tool of brigd mcp, over stdio and HTTP (installs it from npm into bin)
 	@GO='$(GO)' scripts/deps.sh mcp
