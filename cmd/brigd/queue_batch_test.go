@@ -11,6 +11,7 @@ import (
 
 // brig map runs every job once, although it is killed and brigd is, too; submit and queue speak to the same queue.
 func TestQueueBatch(t *testing.T) {
+	once(t)
 	d := dir(t)
 	args := []string{"serve", "--listen", "unix:" + d + "/s", "--jetstream", d + "/q", "--ack-wait", "1s"}
 	p := begin(t, nil, args...)

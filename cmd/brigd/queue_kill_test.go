@@ -25,10 +25,8 @@ func size(few int) int {
 //
 //	BRIG_QUEUE_RUNS=50000 go test ./cmd/brigd -run TestQueueSurvivesKills -v -timeout 1h
 func TestQueueSurvivesKills(t *testing.T) {
-	if os.Getuid() != 0 && os.Getenv("BRIG_QUEUE_RUNS") == "" {
-		t.Skip("the same as root: it is about the queue, and not about jails")
-	}
-	runs := size(120)
+	once(t)
+	runs := size(80)
 	nodes := cluster(t, 3)
 	at := urls(nodes)
 	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--jetstream", at, "--replicas", "3", "--ack-wait", "2s",

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"brig/internal/test/asuser"
 )
 
 // node is a server of a cluster on loopback, which can be killed and started again.
@@ -109,6 +111,14 @@ func urls(list []*node) string {
 		all = append(all, fmt.Sprintf("nats://brig:secret@127.0.0.1:%d", n.client))
 	}
 	return strings.Join(all, ",")
+}
+
+// once skips a test in the second run of the suite.
+func once(t *testing.T) {
+	t.Helper()
+	if asuser.Second() {
+		t.Skip("the same as root: it is about the queue, and not about jails")
+	}
 }
 
 // worker starts a worker, which serves its health at a socket.

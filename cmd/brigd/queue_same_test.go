@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
+
+	"brig/internal/test/asuser"
 )
 
 // made returns a request: good ones of every kind, and bad ones.
@@ -57,7 +58,7 @@ func TestQueueAnswersAsHTTP(t *testing.T) {
 	queued := begin(t, nil, "serve", "--listen", "unix:"+d+"/queued", "--jetstream", d+"/q")
 	r := rand.New(rand.NewPCG(1, 2))
 	n := size(200)
-	if os.Getuid() != 0 {
+	if asuser.Second() {
 		n /= 8
 	}
 	for i := range n {
@@ -125,6 +126,7 @@ func TestQueueLarge(t *testing.T) {
 // A token is verified again when its run starts: a run does not start whose token was revoked meanwhile, at another
 // brigd, and one that goes on ends. Runs are counted once, where they are asked for.
 func TestQueueTokens(t *testing.T) {
+	once(t)
 	d := dir(t)
 	tool := func(args ...string) string {
 		t.Helper()

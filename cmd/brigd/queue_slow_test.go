@@ -10,6 +10,7 @@ import (
 // A run that takes longer than a worker may be silent is started once. One whose worker is cut off is started again, and
 // the first result counts, also when the worker comes back. One whose worker is stopped goes on elsewhere.
 func TestQueueSlowCutAndStopped(t *testing.T) {
+	once(t)
 	d := dir(t)
 	at := "unix:" + d + "/q"
 	front := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--jetstream", d+"/q", "--slots", "1", "--running", "1",

@@ -115,6 +115,7 @@ func TestQueueCancel(t *testing.T) {
 
 // The queue has bounds, and a full one tells when to ask again.
 func TestQueueFull(t *testing.T) {
+	once(t)
 	d := dir(t)
 	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--jetstream", d+"/q", "--running", "1", "--queue", "3",
 		"--queue-per-caller", "2")
@@ -136,6 +137,7 @@ func TestQueueFull(t *testing.T) {
 
 // A run that ends its workers is given up after some attempts, and the operator can let it begin again.
 func TestQueueGivesUp(t *testing.T) {
+	once(t)
 	d := dir(t)
 	front := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--jetstream", d+"/q", "--slots", "1", "--ack-wait", "1s",
 		"--running", "1", "--max-deliver", "2")
