@@ -30,4 +30,6 @@ func TestManPage(t *testing.T) {
 }
 
 // escape writes a text for troff: man(7).
-func escape(s string) string { return strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`).Replace(s) }
+func escape(s string) string {
+	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`).Replace(s)
+}
