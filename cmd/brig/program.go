@@ -198,6 +198,11 @@ func manualRest(m *cli.Page) {
 	for _, f := range verifyFlags(nil) {
 		m.Item("--"+f.Name, f.Args, f.Help)
 	}
+	m.Section("BUBBLEWRAP", "Called bwrap, or as brig bwrap, brig takes the command line of bubblewrap and shares what "+
+		"that shares. These variables add what bubblewrap does not have; docs/bwrap.md has what differs.")
+	for _, v := range bwrap.Variables() {
+		m.Item(v.Name, v.Value, v.Help)
+	}
 	m.Section("EXIT STATUS")
 	for _, e := range exitCodes() {
 		m.Item(e[0], "", e[1])

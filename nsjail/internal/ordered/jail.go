@@ -90,5 +90,5 @@ func (j *Jail) HasInit() bool {
 
 // Bounded reports whether the keeper has something to hold, so that the jail must end with it.
 func (j *Jail) Bounded() bool {
-	return j.Limits.Wall != 0 || len(j.Limits.Asked()) > 0 || j.Net.Net == spec.NetEgress
+	return j.Limits.Wall != 0 || j.Limits.Processes > 0 || len(j.Limits.Asked()) > 0 || j.Net.Net == spec.NetEgress
 }

@@ -151,7 +151,7 @@ func (r *resolver) payload() {
 	plan.SetRlimit(p, "process", unix.RLIMIT_NOFILE, "NOFILE", r.f.Files)
 	r.ambient()
 	p.Add("process", unix.SYS_UMASK, r.mask.Arg())
-	if n := r.Limits.Processes; n > 0 {
+	if n := r.Limits.Processes; n > 0 && r.plan.Enforced["processes"] == "" {
 		plan.SetRlimit(p, "BRIG_PIDS", unix.RLIMIT_NPROC, "NPROC", spec.Rlimit{Soft: n, Hard: n})
 	}
 	for _, filter := range r.Filters {

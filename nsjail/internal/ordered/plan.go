@@ -91,11 +91,20 @@ func (r *resolver) check() error {
 	case r.f.Files.Hard >= 0 && r.f.Files.Hard < int64(r.first+rootfs.Numbers):
 		return spec.HostError("descriptors", fmt.Sprintf("the hard limit on open files is %d", r.f.Files.Hard),
 			fmt.Sprintf("raise it to %d (ulimit -Hn)", r.first+rootfs.Numbers))
+	case r.Limits.Processes > 0 && r.plan.Enforced["processes"] == "" && !r.countsProcesses():
+		return spec.HostError("BRIG_PIDS", "no control group can be made, and RLIMIT_NPROC does not bound this caller",
+			"give it a control group, as `brig doctor` tells, or drop the variable")
 	case r.Bounded() && !(r.NewPID && r.init):
 		return spec.CallerError("BRIG_*", "limits end a jail with all of its processes, which takes a pid namespace",
 			"add --unshare-pid, without --as-pid-1")
 	}
 	return nil
+}
+
+// countsProcesses reports whether RLIMIT_NPROC bounds the jail alone: in its own user namespace, since Linux 5.14, and
+// for any user but the host's root.
+func (r *resolver) countsProcesses() bool {
+	return r.NewUser && r.f.UID != 0 && r.f.Kernel.AtLeast(5, 14)
 }
 
 // flags returns the flags of clone3(2).

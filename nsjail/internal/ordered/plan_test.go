@@ -123,6 +123,7 @@ func TestRefused(t *testing.T) {
 		"Specifying --gid requires":    change(func(j *Jail) { j.GID = 5 }),
 		"more than 7 of them":          change(func(j *Jail) { j.LockFiles = slices.Repeat([]string{"/l"}, 8) }),
 		"limits end a jail with all":   change(func(j *Jail) { j.Limits.Wall = 1 }),
+		"RLIMIT_NPROC does not bound":  change(func(j *Jail) { j.Limits.Processes, j.NewPID = 5, true }),
 		"there is no step fly":         bare(Step{Kind: "fly", Target: "/x"}),
 		"the data of all such options": bare(Step{Kind: File, Target: "/x", Data: make([]byte, maxData+1)}),
 		"--overlay-src: more than 60":  bare(Step{Kind: ROOverlay, Target: "/x", Lower: make([]string, 61)}),

@@ -89,8 +89,8 @@ func usage() string {
 		fmt.Fprintf(&b, "    %-28s %s\n", strings.TrimSpace("--"+row.name+" "+row.args), row.help)
 	}
 	b.WriteString("\nOf brig's own, by variables:\n")
-	for _, v := range variables() {
-		fmt.Fprintf(&b, "    %-28s %s\n", v.name+"="+v.value, v.help)
+	for _, v := range Variables() {
+		fmt.Fprintf(&b, "    %-28s %s\n", v.Name+"="+v.Value, v.Help)
 	}
 	return b.String()
 }

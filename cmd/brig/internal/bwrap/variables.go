@@ -13,14 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// variable is one of brig's own, which bubblewrap does not have: the words of a caller are to stay bubblewrap's.
-type variable struct {
-	name, value, help string
+// Variable is one of brig's own, which bubblewrap does not have: the words of a caller are to stay bubblewrap's.
+type Variable struct {
+	Name, Value, Help string
 	set               func(c *call, j *nsjail.OrderedJail, v string) error
 }
 
-func variables() []variable {
-	return []variable{
+// Variables returns brig's own variables.
+func Variables() []Variable {
+	return []Variable{
 		{"BRIG_MEMORY", "SIZE", "Limit the memory of the sandbox, as brig run --memory",
 			limit(func(l *nsjail.Limits) *nsjail.Bytes { return &l.Memory }, nsjail.ParseBytes, "512m")},
 		{"BRIG_PIDS", "N", "Limit its processes, as --pids-limit",
@@ -56,13 +57,13 @@ func float(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 
 // variables applies those that are set.
 func (c *call) variables(j *nsjail.OrderedJail) error {
-	for _, v := range variables() {
-		text := os.Getenv(v.name)
+	for _, v := range Variables() {
+		text := os.Getenv(v.Name)
 		if text == "" {
 			continue
 		}
 		if err := v.set(c, j, text); err != nil {
-			return fmt.Errorf("%s: %w", v.name, err)
+			return fmt.Errorf("%s: %w", v.Name, err)
 		}
 	}
 	return nil
@@ -70,8 +71,8 @@ func (c *call) variables(j *nsjail.OrderedJail) error {
 
 // own reports whether a variable, with its value, is one of brig's.
 func own(entry string) bool {
-	for _, v := range variables() {
-		if strings.HasPrefix(entry, v.name+"=") {
+	for _, v := range Variables() {
+		if strings.HasPrefix(entry, v.Name+"=") {
 			return true
 		}
 	}
