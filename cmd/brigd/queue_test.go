@@ -79,7 +79,8 @@ func TestQueueOfItsOwn(t *testing.T) {
 // Who does not want a run any more cancels it, wherever it is.
 func TestQueueCancel(t *testing.T) {
 	d := dir(t)
-	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--jetstream", d+"/q", "--running", "1", "--slots", "1")
+	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--jetstream", d+"/q", "--running", "1", "--slots", "1",
+		"--audit", d+"/audit")
 	going, waiting := p.later("sleep 3600"), p.later("echo never")
 	p.state(going, "running")
 	if status, a := p.do("DELETE", "/v1/runs/"+waiting, nil); status != 204 {
@@ -111,6 +112,10 @@ func TestQueueCancel(t *testing.T) {
 	}
 	p.signal(syscall.SIGTERM)
 	p.end()
+	if text, err := os.ReadFile(d + "/audit"); err != nil || !strings.Contains(string(text), going) ||
+		strings.Contains(string(text), waiting) {
+		t.Errorf("%v: the run that waited, %s, was started:\n%s", err, waiting, text)
+	}
 }
 
 // The queue has bounds, and a full one tells when to ask again.
