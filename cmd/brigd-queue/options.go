@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"slices"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -47,8 +48,12 @@ func check(o *server.Options) error {
 		return errors.New("it opens ports besides those of clients and of the cluster; use nats-server for that")
 	case listens && o.Username == "" && len(o.Users) == 0:
 		return errors.New("its port is open to anybody who reaches it; add authorization with users")
-	case listens && !loopback(o.Host) && o.TLSConfig == nil:
-		return errors.New("it listens off loopback, and " + tls)
+	case o.NoAuthUser != "":
+		return errors.New("no_auth_user lets anybody be " + words.Quote(o.NoAuthUser) + "; leave it out")
+	case !o.TLSMap && (o.Username != "" && o.Password == "" || slices.ContainsFunc(o.Users, open)):
+		return errors.New("a user has no password; add one")
+	case listens && !loopback(o.Host) && (o.TLSConfig == nil || o.AllowNonTLS):
+		return errors.New("it listens off loopback, and " + tls + ", and leave allow_non_tls out")
 	case o.Cluster.Port != 0 && o.Cluster.Username == "" && o.Cluster.TLSConfig == nil:
 		return errors.New("its cluster's port is open to anybody who reaches it; add authorization in cluster")
 	case o.Cluster.Port != 0 && !loopback(o.Cluster.Host) && o.Cluster.TLSConfig == nil:
@@ -56,6 +61,8 @@ func check(o *server.Options) error {
 	}
 	return nil
 }
+
+func open(u *server.User) bool { return u.Password == "" }
 
 // loopback reports whether an address to listen at is of this machine alone.
 func loopback(host string) bool {

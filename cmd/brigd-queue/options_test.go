@@ -1,10 +1,13 @@
 package main
 
 import (
+	"crypto/tls"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"brig/internal/cli"
 )
@@ -31,6 +34,9 @@ func TestRefused(t *testing.T) {
 		{"leafnodes {port: 17422}", "nats-server for that"},
 		{"cluster {name: c, listen: 127.0.0.1:16222}", "add authorization in cluster"},
 		{"cluster {name: c, listen: 0.0.0.0:16222, authorization {user: u, password: p}}", "add a tls block"},
+		{"listen: 127.0.0.1:14222\nno_auth_user: u\n" + users, "no_auth_user"},
+		{"listen: 127.0.0.1:14222\nauthorization {users: [{user: u}]}", "no password"},
+		{"listen: 127.0.0.1:14222\nauthorization {user: u}", "no password"},
 		{"listen: [", "--config"},
 	} {
 		conf := filepath.Join(dir, "conf")
@@ -38,6 +44,13 @@ func TestRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused(t, c.want, "--dir", dir, "--config", conf)
+	}
+	o := &server.Options{Host: "192.0.2.1", Username: "u", Password: "p", TLSConfig: &tls.Config{}}
+	if err := check(o); err != nil {
+		t.Error(err)
+	}
+	if o.AllowNonTLS = true; check(o) == nil {
+		t.Error("clients may do without TLS")
 	}
 	refused(t, "--dir DIR")
 	refused(t, "is not wanted here", "--dir", dir, "x")
