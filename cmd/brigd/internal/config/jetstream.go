@@ -110,7 +110,8 @@ func (c *Config) checkJetStream(command string) error {
 			break
 		}
 		if !url || scheme != "nats" && scheme != "tls" || rest == "" {
-			return c.wrong(true, "jetstream.at", ": %s is no server's address; write nats://HOST:PORT", words.Quote(at))
+			return c.wrong(true, "jetstream.at", ": %s is no server's address; write nats://HOST:PORT",
+				words.Quote(at[strings.LastIndexByte(at, '@')+1:])) // what is before it is a password
 		}
 	}
 	if err := c.useless(!j.Own(), " is of a server that brigd starts, and --jetstream names no directory; leave it out",

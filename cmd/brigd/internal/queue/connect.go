@@ -42,6 +42,12 @@ const (
 // Connect connects to the queue and makes what it lacks. An existing queue is checked.
 func Connect(ctx context.Context, o Options) (*Queue, error) {
 	q := &Queue{o: o}
+	for at := range strings.SplitSeq(o.URL, ",") {
+		if _, err := url.Parse(strings.TrimSpace(at)); err != nil { // the error has the password
+			return nil, errors.New("an address of the queue is no URL; write nats://USER:PASSWORD@HOST:PORT, with %2F for " +
+				"/ and %25 for % in a password")
+		}
+	}
 	opts, err := q.options()
 	if err != nil {
 		return nil, err
@@ -87,14 +93,14 @@ func (q *Queue) makeSoon(ctx context.Context) error {
 	}
 }
 
-// where returns the addresses without passwords.
+// where returns the addresses without users: one without a password is a token.
 func (q *Queue) where() string {
 	var list []string
-	for _, at := range strings.Split(q.o.URL, ",") {
+	for at := range strings.SplitSeq(q.o.URL, ",") {
 		if u, err := url.Parse(strings.TrimSpace(at)); err == nil {
-			at = u.Redacted()
+			u.User = nil
+			list = append(list, u.String())
 		}
-		list = append(list, at)
 	}
 	return strings.Join(list, ",")
 }
