@@ -152,6 +152,10 @@ func TestQueueTokens(t *testing.T) {
 	}
 	begin(t, nil, "serve", "--listen", "unix:"+d+"/s2", "--jetstream", "unix:"+d+"/q", "--state-dir", d+"/elsewhere",
 		"--token-key", d+"/key.pub")
+	if err := os.MkdirAll(d+"/elsewhere/revoked", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file(t, d+"/elsewhere/revoked/! a file that is no revocation", "") // must not keep the others
 	tool("revoke", "--state-dir", d+"/elsewhere", "--token", file(t, d+"/token", token))
 	front.key = "" // the operator looks
 	for _, id := range []string{going, waiting} {

@@ -36,12 +36,14 @@ func (q *Queue) shareRevocations(ctx context.Context, dir string, known map[stri
 	if err != nil && !errors.Is(err, jetstream.ErrNoKeysFound) {
 		return err
 	}
+	var failed []error // what is wrong with one must not keep the others
 	for _, id := range keys {
 		if known[id] {
 			continue
 		}
 		if err := token.Revoke(dir, id, "revoked at another brigd of the queue", time.Time{}); err != nil {
-			return err
+			failed = append(failed, err)
+			continue
 		}
 		known[id] = true
 	}
@@ -51,9 +53,10 @@ func (q *Queue) shareRevocations(ctx context.Context, dir string, known map[stri
 			continue
 		}
 		if _, err := q.revoked.PutString(ctx, e.Name(), ""); err != nil {
-			return err
+			failed = append(failed, err)
+			continue
 		}
 		known[e.Name()] = true
 	}
-	return err
+	return errors.Join(append(failed, err)...)
 }
