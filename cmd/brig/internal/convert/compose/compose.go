@@ -104,19 +104,20 @@ func (r *reader) service(v any) {
 	}
 }
 
-// networks returns the name of a network, which is docker.Internal if all are internal.
+// networks returns a kind of network: docker.Internal if all are internal. The names are the file's own, and one that is
+// called host or none is not docker's.
 func (r *reader) networks(v any) string {
 	all := r.object("networks", r.expand("networks", r.top["networks"]))
 	names := r.names(r.at("networks"), v)
 	inside := len(names) > 0
 	for _, name := range names {
 		n, _ := all[name].(map[string]any)
-		inside = inside && n["internal"] != nil && r.text("networks."+name+".internal", n["internal"]) == "true"
+		inside = inside && r.bool("networks."+name+".internal", n["internal"])
 	}
 	if inside {
 		return docker.Internal
 	}
-	return strings.Join(names, ",")
+	return "bridge"
 }
 
 // path returns a path of the host: relative ones start at the file's directory.

@@ -67,6 +67,9 @@ func TestKeys(t *testing.T) {
 		`"security_opt": ["no-new-privileges:true", "seccomp:p.json", "seccomp=unconfined"]`:      "--seccomp /p/p.json; --seccomp unconfined",
 		`"network_mode": "none", "privileged": false, "init": true, "stdin_open": true`:           "--net loopback",
 		`"networks": ["in"]`: "--net loopback",
+		`"networks": ["host"]`: "networks missing: a container reaches everything through a bridge, and a jail what rules name; " +
+			"write --allow HOST for each name",
+		`"volumes": [{"type": "bind", "source": "d", "target": "/d", "read_only": "yes"}]`: "bind /p/d /d writable=false",
 		`"networks": {"in": null, "out": {}}`: "networks missing: a container reaches everything through a bridge, and a jail what rules name; " +
 			"write --allow HOST for each name",
 		`"secrets": ["key", {"source": "out", "target": "o"}], "configs": [{"source": "c", "target": "/etc/c"}]`: "data x=3 /etc/c writable=false; " +
@@ -118,7 +121,9 @@ func TestRefused(t *testing.T) {
 		`"command": "${A/b/c}"`:       `"services.app.command": "${A/b/c}" is not read; write ${NAME:-default}, or write docker compose config | brig convert compose - SERVICE`,
 		`"extends": {"service": "x"}`: `"services.app.extends": other services are not read; write docker compose config | brig convert compose - SERVICE`,
 		`"mem_limit": {"a": 1}`:       `"services.app.mem_limit": it is a mapping; write a text`,
-		`"volumes": [{"type": "bind", "source": "a,b", "target": "/c"}]`: `"services.app.volumes": a comma in a path is not read; write the short form SRC:DST`,
+		`"volumes": [{"type": "bind", "source": "a", "target": "/c", "readonly": true}]`:  `"services.app.volumes": "readonly" is not a key of a volume; leave it out`,
+		`"volumes": [{"type": "bind", "source": "a", "target": "/c", "read_only": "ja"}]`: `"services.app.volumes": "ja" is neither true nor false; write one of them`,
+		`"volumes": [{"type": "bind", "source": "a,b", "target": "/c"}]`:                  `"services.app.volumes": a comma in a path is not read; write the short form SRC:DST`,
 	} {
 		if _, err := read(t, service, ""); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", service, err, want)

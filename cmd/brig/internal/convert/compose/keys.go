@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"brig/cmd/brig/internal/convert"
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -120,7 +121,7 @@ func (r *reader) envFile(at string, v any) {
 	for _, e := range r.list(v) {
 		if m, ok := e.(map[string]any); ok {
 			e = m["path"]
-			if _, err := os.Stat(r.path(r.text(at, e))); err != nil && r.text(at, m["required"]) == "false" {
+			if _, err := os.Stat(r.path(r.text(at, e))); err != nil && m["required"] != nil && !r.bool(at, m["required"]) {
 				continue
 			}
 		}
@@ -173,7 +174,12 @@ func (r *reader) volumes(at string, v any) {
 		if s := r.text(at, m["source"]); s != "" && m["type"] == "bind" {
 			options = append(options, "source="+r.path(s))
 		}
-		if r.text(at, m["read_only"]) == "true" {
+		for key := range r.members(at, m) {
+			if !slices.Contains(strings.Fields("type source target read_only consistency bind volume tmpfs image"), key) {
+				r.fail(at, "%s is not a key of a volume; leave it out", words.Quote(key))
+			}
+		}
+		if r.bool(at, m["read_only"]) {
 			options = append(options, "readonly")
 		}
 		for _, name := range []string{"bind.propagation", "bind.recursive", "tmpfs.size", "tmpfs.mode"} {

@@ -72,6 +72,18 @@ func (r *reader) text(at string, v any) string {
 	return ""
 }
 
+// bool returns a truth value, which YAML 1.1 and docker compose write in several words. Nil is false.
+func (r *reader) bool(at string, v any) bool {
+	switch text := strings.ToLower(r.text(at, v)); text {
+	case "true", "yes", "y", "on":
+		return true
+	case "", "false", "no", "n", "off":
+	default:
+		r.fail(at, "%s is neither true nor false; write one of them", words.Quote(text))
+	}
+	return false
+}
+
 func kind(v any) string {
 	switch v.(type) {
 	case map[string]any:

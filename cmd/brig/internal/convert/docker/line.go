@@ -52,9 +52,10 @@ func (l *Line) Finish(image string, command []string) (*convert.Jail, error) {
 	l.Image, l.Args = image, command
 	l.processors()
 	switch {
+	case l.readOnly: // also if it has a size
 	case l.rootSize != "":
 		l.Flag("--storage-opt", "rootfs-writable", l.rootSize)
-	case !l.readOnly:
+	default:
 		l.Flag("the root", "rootfs-writable")
 	}
 	l.Flag("the time", "timeout", "0") // docker has no limit

@@ -87,6 +87,9 @@ func (l *Line) mount(f *given) {
 	case "bind":
 		l.Mount(of, m)
 	case "tmpfs":
+		if !m.Writable {
+			options += ",ro"
+		}
 		l.tmpfs(&given{of: of, value: m.Target + ":" + options})
 	case "volume":
 		l.named(of, m.Target)
@@ -108,7 +111,7 @@ func (l *Line) tmpfs(f *given) {
 		case "uid", "gid":
 			l.Note(f.of, convert.Missing, "the directory is the payload's own")
 		case "ro":
-			l.Note(f.of, convert.Ignored, "the directory can be written to")
+			l.Note(f.of, convert.Weaker, "the directory can be written to")
 		case "", "rw", "noexec", "nosuid", "nodev", "relatime", "noatime", "nodiratime", "strictatime", "async":
 		default:
 			l.Note(f.of, convert.Unknown, "brig does not know the option "+strconv.Quote(option))

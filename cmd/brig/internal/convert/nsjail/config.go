@@ -194,6 +194,9 @@ func (c *config) mount(f *field) {
 	case v["fstype"] == "proc" && dst == "/proc", v["fstype"] == "tmpfs" && dst == "/":
 		return
 	case v["fstype"] == "tmpfs":
+		if !on["rw"] {
+			c.Note(of, convert.Weaker, "the directory can be written to")
+		}
 		options := v["options"]
 		if on["noexec"] {
 			options += ",noexec"
