@@ -104,8 +104,8 @@ func (r *reader) service(v any) {
 	}
 }
 
-// networks returns a kind of network: docker.Internal if all are internal. The names are the file's own, and one that is
-// called host or none is not docker's.
+// networks returns a kind of network: docker.Internal if all are internal. The names are the file's own: host or none
+// are not docker's here.
 func (r *reader) networks(v any) string {
 	all := r.object("networks", r.expand("networks", r.top["networks"]))
 	names := r.names(r.at("networks"), v)
