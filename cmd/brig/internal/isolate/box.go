@@ -62,7 +62,7 @@ func (b *box) take(locks string, create, cleanup, wait bool) (bool, error) {
 	if create {
 		flags |= unix.O_CREAT
 	}
-	fd, err := unix.Openat(int(dir.Fd()), b.name, flags, 0o644)
+	fd, err := unix.Openat(int(dir.Fd()), b.name, flags, 0o600)
 	if err == unix.ENOENT && !create {
 		return false, nil
 	}

@@ -118,6 +118,10 @@ func TestBox(t *testing.T) {
 			t.Errorf("%s: %v, %v", step.name, there, err)
 		}
 	}
+	// another user who can open the file can lock it, too, and the box is in use for ever
+	if st, err := os.Stat(dir + "/locks/5"); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("the lock file: %v %v", st.Mode(), err)
+	}
 	must(t, os.WriteFile(dir+"/locks/5", []byte("Hsol"), 0o600))
 	if _, err := take(none, false, false); err == nil || !strings.Contains(err.Error(), "incompatible format") {
 		t.Error(err)
