@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"brig/internal/test/asuser"
 )
@@ -112,6 +114,11 @@ func TestQueueLarge(t *testing.T) {
 	status, a := p.do("POST", "/v1/run", map[string]any{"cmd": []string{"cat"}, "stdin": in})
 	if status != 200 || a["stdout"] != in {
 		t.Errorf("%d, %d bytes of %d: %.300v", status, len(fmt.Sprint(a["stdout"])), len(in), a["error"])
+	}
+	// its object goes with its record, and not with those of given up runs, which are kept longer
+	meta, err := os.ReadFile(d + "/q/store/jetstream/$G/streams/OBJ_BRIG_LARGE/meta.inf")
+	if day := fmt.Sprintf(`"max_age":%d,`, 24*time.Hour); err != nil || !strings.Contains(string(meta), day) {
+		t.Errorf("%v: large results are not kept for %s: %s", err, day, meta)
 	}
 	got := 0
 	if err := p.events(t.Context(), "head -c 20000000 /dev/zero | tr '\\0' x", func(e map[string]any) {

@@ -24,7 +24,8 @@ type Queue struct {
 	runs    jetstream.Stream
 	results jetstream.KeyValue
 	revoked jetstream.KeyValue
-	files   jetstream.ObjectStore
+	files   jetstream.ObjectStore // of requests
+	large   jetstream.ObjectStore // of results, which are kept as long as their records
 	ackWait time.Duration
 	rates   rates
 }

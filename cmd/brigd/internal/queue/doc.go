@@ -5,7 +5,8 @@
 //
 //	stream BRIG_RUNS     brig.runs.CLASS.LANE.TENANT: runs that wait or go on, until they are acknowledged
 //	bucket BRIG_RESULTS  r.ID: the first result of a run; q.ID: who has asked for it, if the result is fetched later
-//	objects BRIG_FILES   requests and results that are too large for a message
+//	objects BRIG_FILES   requests that are too large for a message
+//	objects BRIG_LARGE   such results
 //	stream BRIG_DEAD     brig.dead.ID: runs that were given up, with the reason, for 30 days
 //	bucket BRIG_REVOKED  ids of revoked tokens, so that each brigd revokes what one of them has revoked
 //

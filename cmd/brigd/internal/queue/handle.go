@@ -275,6 +275,6 @@ func (d *delivery) acknowledge() {
 		return
 	}
 	if name := d.m.Header.Get(objectHeader); name != "" {
-		d.drop(context.Background(), name)
+		d.drop(context.Background(), d.files, name)
 	}
 }

@@ -88,8 +88,8 @@ func (q *Queue) unpack(ctx context.Context, h nats.Header, body []byte) ([]byte,
 }
 
 // drop removes an object that is no longer needed. What cannot be removed now stays, which costs only its space.
-func (q *Queue) drop(ctx context.Context, name string) {
-	if err := q.files.Delete(ctx, name); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+func (q *Queue) drop(ctx context.Context, from jetstream.ObjectStore, name string) {
+	if err := from.Delete(ctx, name); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 		q.o.Logger.Warn("an object of the queue is not removed", "object", name, "error", err)
 	}
 }
@@ -103,7 +103,7 @@ func (q *Queue) store(ctx context.Context, id string, r *record) (first bool, er
 	key, large := "r."+id, ""
 	if !q.fits(text) {
 		large = engine.NewID(key) // a second result must not replace the object of the first
-		if _, err := q.files.PutBytes(ctx, large, text); err != nil {
+		if _, err := q.large.PutBytes(ctx, large, text); err != nil {
 			return false, err
 		}
 		if text, err = json.Marshal(&record{owner: r.owner, Object: large}); err != nil {
@@ -113,7 +113,7 @@ func (q *Queue) store(ctx context.Context, id string, r *record) (first bool, er
 	_, err = q.results.Create(ctx, key, text)
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		if large != "" {
-			q.drop(ctx, large)
+			q.drop(ctx, q.large, large)
 		}
 		return false, nil
 	}
@@ -134,7 +134,7 @@ func (q *Queue) find(ctx context.Context, key string) (*record, error) {
 		return nil, fmt.Errorf("the record %s: %w", key, err)
 	}
 	if r.Object != "" {
-		text, err := q.files.GetBytes(ctx, r.Object)
+		text, err := q.large.GetBytes(ctx, r.Object)
 		if err != nil {
 			return nil, fmt.Errorf("the result of %s: %w", key[2:], err)
 		}

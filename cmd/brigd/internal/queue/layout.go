@@ -22,6 +22,7 @@ const (
 	resultsBucket = "BRIG_RESULTS"
 	revokedBucket = "BRIG_REVOKED"
 	filesBucket   = "BRIG_FILES"
+	largeBucket   = "BRIG_LARGE"
 
 	runsSubject   = "brig.runs."
 	deadSubject   = "brig.dead."
@@ -114,11 +115,10 @@ func (q *Queue) make(ctx context.Context) (err error) {
 	if q.revoked, err = q.bucket(ctx, revokedBucket, 0, replicas); err != nil {
 		return err
 	}
-	q.files, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: replicas,
-		TTL: keepDead})
-	if errors.Is(err, jetstream.ErrBucketExists) {
-		q.files, err = q.js.ObjectStore(ctx, filesBucket)
+	if q.large, err = q.objects(ctx, largeBucket, keep, replicas); err != nil {
+		return err
 	}
+	q.files, err = q.objects(ctx, filesBucket, keepDead, replicas)
 	return err
 }
 
@@ -170,6 +170,15 @@ func (q *Queue) bucket(ctx context.Context, name string, keep time.Duration, rep
 		Storage: jetstream.FileStorage, History: 1})
 	if errors.Is(err, jetstream.ErrBucketExists) {
 		return q.js.KeyValue(ctx, name)
+	}
+	return b, err
+}
+
+func (q *Queue) objects(ctx context.Context, name string, keep time.Duration, replicas int) (jetstream.ObjectStore,
+	error) {
+	b, err := q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, Replicas: replicas, TTL: keep})
+	if errors.Is(err, jetstream.ErrBucketExists) {
+		return q.js.ObjectStore(ctx, name)
 	}
 	return b, err
 }
