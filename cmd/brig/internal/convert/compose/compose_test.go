@@ -77,6 +77,9 @@ func TestKeys(t *testing.T) {
 		`"deploy": {"resources": {"limits": {"pids": 5}, "reservations": {"memory": "1m", "devices": []}}, "replicas": 2, "restart_policy": {}}`: "--pids-limit 5; " +
 			"--memory-reservation 1m; deploy.replicas ignored: it is for a swarm; deploy.resources.reservations.devices missing: the jail has a /dev of its " +
 			"own, and no other device can be opened; deploy.restart_policy missing: brig runs a command once; a unit of systemd can start it again",
+		`"deploy": {"resources": {"limits": {"cpu": 1}, "limit": {"memory": "1m"}, "reservations": {"cpus": 1}}}`: "deploy.resources.limit.memory unknown: " +
+			"brig does not know this key; deploy.resources.limits.cpu unknown: brig does not know this key; " +
+			"deploy.resources.reservations.cpus ignored: it is for a swarm, which chooses machines by it",
 		`"depends_on": ["db"], "healthcheck": {"test": "x"}, "x-own": [1], "profiles": ["a"]`: "depends_on missing: the other service is not started; run it, " +
 			"and publish its port; healthcheck ignored: brig does not ask how a payload is",
 	} {

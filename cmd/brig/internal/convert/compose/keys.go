@@ -240,8 +240,10 @@ func (r *reader) deploy(at string, v any) {
 						one("memory-reservation")(r, of, value)
 					case "reservations.devices":
 						noted("gpus")(r, of, value)
-					default:
+					case "reservations.cpus", "reservations.generic_resources":
 						r.Note(of, convert.Ignored, "it is for a swarm, which chooses machines by it")
+					default:
+						r.Note(of, convert.Unknown, "brig does not know this key")
 					}
 				}
 			}

@@ -11,6 +11,8 @@ import (
 	"brig/cmd/brig/internal/convert"
 )
 
+const profileNote = "the jail's own fences stand in for docker's profile; write --apparmor PROFILE for one that the host has loaded"
+
 var update = flag.Bool("update", false, "rewrite testdata")
 
 // samples are values of flags that do not take any word.
@@ -136,6 +138,8 @@ func TestValues(t *testing.T) {
 		"--oom-score-adj -5":                                      "missing: a payload is not spared",
 		"--restart no --ipc private --runtime crun":               "",
 		"--security-opt no-new-privileges --security-opt apparmor=unconfined":       "",
+		"--security-opt apparmor=docker-default":                                    "weaker: " + profileNote,
+		"--security-opt apparmor:docker-default":                                    "weaker: " + profileNote,
 		"--security-opt no-new-privileges:true --security-opt seccomp:unconfined":   "--seccomp unconfined",
 		"--security-opt apparmor=p --security-opt label=type:t":                     "--apparmor p; weaker: brig takes no part of a context; write --selinux-label USER:ROLE:TYPE[:LEVEL]",
 		"--security-opt systempaths=unconfined --security-opt no-new-privileges=no": "missing: the sensitive files of /proc stay masked",

@@ -102,8 +102,10 @@ func (l *Line) securityOpt(f *given) {
 			value = "./" + value
 		}
 		l.Flag(of, "seccomp", value)
-	case v == "apparmor=unconfined", v == "apparmor=docker-default", v == "apparmor:unconfined", v == "label=disable",
-		v == "label:disable":
+	case name == "apparmor" && value == "unconfined", name == "label" && value == "disable":
+	case name == "apparmor" && value == "docker-default":
+		l.Note(of, convert.Weaker, "the jail's own fences stand in for docker's profile; write --apparmor PROFILE for one "+
+			"that the host has loaded")
 	case name == "apparmor":
 		l.Flag(of, "apparmor", value)
 	case name == "label":

@@ -24,6 +24,7 @@ type config struct {
 	net, uid, gid       string
 	rlimits, kinds      map[string]string // by the names of getrlimit(2)
 	noRlimits           bool
+	noProc, proc        bool // mount_proc is false; a mount is at /proc
 	mounts              []convert.Step
 	err                 error
 }
@@ -75,6 +76,9 @@ func (c *config) finish() {
 	}
 	if !c.noRlimits {
 		c.limits()
+	}
+	if c.noProc && !c.proc {
+		c.Note("mount_proc", convert.Weaker, "the jail always has a /proc of its own, whose sensitive files are masked")
 	}
 	c.Tree(c.mounts)
 }
@@ -182,6 +186,7 @@ func (c *config) mount(f *field) {
 	dst := path.Clean("/" + os.Getenv(v["prefix_dst_env"]) + v["dst"])
 	m := nsjail.Mount{Type: nsjail.MountBind, Source: src, Target: dst, Writable: on["rw"], NoExec: on["noexec"]}
 	step := convert.Step{Of: of, Mount: &m}
+	c.proc = c.proc || dst == "/proc"
 	_, absent := os.Stat(src)
 	switch {
 	case on["is_symlink"]:

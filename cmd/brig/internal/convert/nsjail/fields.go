@@ -29,6 +29,7 @@ func fields() map[string]setter {
 		},
 		"uidmap": (*config).idmap, "gidmap": (*config).idmap,
 		"disable_rl": func(c *config, f *field) { c.noRlimits = c.bool(f) },
+		"mount_proc": func(c *config, f *field) { c.noProc = !c.bool(f) },
 		"clone_newnet": func(c *config, f *field) {
 			if !c.bool(f) {
 				c.net = "host"
@@ -77,7 +78,7 @@ func groups() []group {
 	const ignored, missing, weaker = convert.Ignored, convert.Missing, convert.Weaker
 	return []group{
 		{"name description", ignored, "", ""},
-		{"mount_proc use_cgroupv2 detect_cgroupv2 cgroupv2_mount cgroup_mem_mount cgroup_pids_mount cgroup_cpu_mount " +
+		{"use_cgroupv2 detect_cgroupv2 cgroupv2_mount cgroup_mem_mount cgroup_pids_mount cgroup_cpu_mount " +
 			"cgroup_net_cls_mount forward_signals no_pivotroot", ignored, "", ""}, // as in each jail
 		{"port bindhost max_conns max_conns_per_ip", ignored, "a jail does not listen for callers", ""},
 		{"daemon", ignored, "brig stays until the command ends", ""},

@@ -54,7 +54,10 @@ func TestFields(t *testing.T) {
 		`mount { prefix_src_env: "HERE" dst: "/h" is_bind: true mandatory: false }`:                                         "bind /etc /h writable=false noexec=false",
 		`mount { src: "/dev/null" dst: "/dev/null" is_bind: true } mount { src: "/dev/kvm" dst: "/dev/kvm" is_bind: true }`: "mount /dev/kvm missing",
 		`mount { src: "/srv" dst: "/" is_bind: true rw: true } mount { fstype: "ext4" dst: "/x" }`:                          "--rootfs /srv; --rootfs-writable; mount /x missing; mount / missing",
-		`mount { src: "/" dst: "/" is_bind: true } `:                                                                        "--rootfs /",
+		`mount_proc: false`: "mount_proc weaker",
+		`mount_proc: 1`:     "",
+		`mount_proc: false mount { dst: "/proc" fstype: "proc" }`: "",
+		`mount { src: "/" dst: "/" is_bind: true } `:              "--rootfs /",
 	} {
 		j, err := Convert(bound+file, []string{"id"})
 		if err != nil {
