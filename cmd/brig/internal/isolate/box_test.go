@@ -137,7 +137,8 @@ func TestBox(t *testing.T) {
 	}
 }
 
-// A file of another user's, which the owner of a box has linked into it, does not become the program's or the owner's.
+// A file of another user's, which the owner of a box has linked into it, does not become the program's or the owner's, not
+// even when its first name is gone. A file that root has put there does.
 func TestLinkedFile(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives files away")
@@ -153,13 +154,22 @@ func TestLinkedFile(t *testing.T) {
 	defer unix.Close(top)
 	w := &walk{uid: 4712, gid: 4712, owners: []int{4711, 4712}}
 	must(t, w.settle(top, "box"))
-	must(t, os.Link(dir+"/secret", dir+"/box/link"))
-	if err := w.settle(top, "box"); err == nil || !strings.Contains(err.Error(), "several names") {
-		t.Error(err)
-	}
-	var st unix.Stat_t
-	must(t, unix.Stat(dir+"/secret", &st))
-	if st.Uid != 0 {
-		t.Errorf("the other user's file belongs to uid %d", st.Uid)
+	for _, row := range []struct{ uid, names, want int }{{0, 1, 4712}, {0, 2, 0}, {4713, 1, 4713}, {4713, 2, 4713}} {
+		must(t, os.WriteFile(dir+"/first", nil, 0o600))
+		must(t, os.Chown(dir+"/first", row.uid, row.uid))
+		must(t, os.Link(dir+"/first", dir+"/box/link"))
+		if row.names == 1 {
+			must(t, os.Remove(dir+"/first"))
+		}
+		err := w.settle(top, "box")
+		if refused := err != nil && strings.Contains(err.Error(), "linked from elsewhere"); refused != (row.want == row.uid) {
+			t.Errorf("%+v: %v", row, err)
+		}
+		var st unix.Stat_t
+		must(t, unix.Stat(dir+"/box/link", &st))
+		if int(st.Uid) != row.want {
+			t.Errorf("%+v: the file belongs to uid %d", row, st.Uid)
+		}
+		must(t, os.Remove(dir+"/box/link"))
 	}
 }

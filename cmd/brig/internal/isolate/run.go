@@ -53,7 +53,11 @@ func (c *call) run(b *box) (code int, err error) {
 	if err = b.hand(j.temps, there); err == nil {
 		code, err = c.execute(j, id)
 	}
-	return code, errors.Join(err, b.hand(j.temps, back))
+	end := b.hand(j.temps, back)
+	if err != nil && end != nil && end.Error() == err.Error() { // one file has stopped both
+		return 0, err
+	}
+	return code, errors.Join(err, end)
 }
 
 // execute runs the program and reports how it ended.

@@ -15,7 +15,7 @@ import (
 // follows no link and enters no mount.
 type walk struct {
 	uid, gid int   // the new owner, unless uid is negative
-	owners   []int // unless empty: a file with several names is one of theirs
+	owners   []int // unless empty: a file is one of theirs, or root's with one name
 	special  bool
 	dev      uint64
 	levels   []level
@@ -154,9 +154,9 @@ func (w *walk) file(dir int, name string) (bool, error) {
 		return false, unix.Unlinkat(dir, name, 0)
 	case w.uid < 0:
 		return false, nil
-	case st.Nlink > 1 && len(w.owners) > 0 && !slices.Contains(w.owners, int(st.Uid)):
-		return false, fmt.Errorf("%s has several names and belongs to uid %d; remove it from the box",
-			words.Quote(name), st.Uid)
+	case (st.Nlink > 1 || st.Uid != 0) && len(w.owners) > 0 && !slices.Contains(w.owners, int(st.Uid)):
+		return false, fmt.Errorf("%s belongs to uid %d and may be linked from elsewhere; put a copy in its "+
+			"place, or remove it", words.Quote(name), st.Uid)
 	}
 	return false, unix.Fchownat(fd, "", w.uid, w.gid, unix.AT_EMPTY_PATH)
 }
