@@ -17,12 +17,15 @@ type MountTable struct {
 }
 
 // OpenMountTable opens /proc/self/mountinfo.
-func OpenMountTable() (*MountTable, error) {
-	fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+func OpenMountTable() (*MountTable, error) { return openMountTable("/proc/self/mountinfo") }
+
+// openMountTable does not use os.Open, which adds the file to the runtime's poller: the poller would take the changes.
+func openMountTable(path string) (*MountTable, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: "/proc/self/mountinfo", Err: err}
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	return &MountTable{file: os.NewFile(uintptr(fd), "/proc/self/mountinfo")}, nil
+	return &MountTable{file: os.NewFile(uintptr(fd), path)}, nil
 }
 
 // Changes returns a number that is another one after a change.

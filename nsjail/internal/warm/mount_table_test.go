@@ -20,12 +20,12 @@ func TestMountTable(t *testing.T) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open("/proc/thread-self/mountinfo")
+	m, err := openMountTable("/proc/thread-self/mountinfo")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, at := &MountTable{file: f}, t.TempDir()
 	defer m.Close()
+	at := t.TempDir()
 	was := m.Changes()
 	for _, change := range []func() error{
 		func() error { return unix.Mount("none", at, "tmpfs", 0, "") },
