@@ -100,8 +100,8 @@ func readAll(fd int) (text []byte, err error) {
 	for buf := make([]byte, 64<<10); ; {
 		n, err := sys.Read(fd, buf)
 		if text = append(text, buf[:max(n, 0)]...); err != nil || n == 0 {
-			if fd > 2 {
-				err = errors.Join(err, unix.Close(fd))
+			if fd > 2 && err == nil {
+				err = unix.Close(fd)
 			}
 			return text, err
 		}
