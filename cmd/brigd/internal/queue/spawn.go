@@ -11,7 +11,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
+	"brig/internal/words"
 )
 
 // Server is a brigd-queue that this process has started, and starts again if it ends.
@@ -21,6 +27,7 @@ type Server struct {
 	log         *slog.Logger
 	stop        context.CancelFunc
 	done        sync.WaitGroup
+	pid         atomic.Int64 // of the server
 }
 
 // program is the server's, beside this one.
@@ -49,18 +56,34 @@ func StartServer(ctx context.Context, dir, config string, stderr io.Writer, log 
 	ended := make(chan error, 1)
 	s.done.Go(func() { s.keep(run, path, ended) })
 	for {
-		c, err := net.Dial("unix", filepath.Join(dir, SocketFile))
-		if err == nil {
-			return s, c.Close()
+		if s.serves() {
+			return s, nil
 		}
 		select {
 		case err := <-ended:
-			return nil, errors.Join(fmt.Errorf("%s has ended (%w); it has said why", program, err), s.Close())
+			return nil, errors.Join(fmt.Errorf("%s --dir %s has ended (%w); the lines before this one have "+
+				"the reason", program, words.Quote(dir), err), s.Close())
 		case <-ctx.Done():
 			return nil, errors.Join(context.Cause(ctx), s.Close())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// serves reports whether the server that this process has started listens, and not one that another has started in the
+// same directory.
+func (s *Server) serves() bool {
+	c, err := net.Dial("unix", filepath.Join(s.dir, SocketFile))
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	var peer *unix.Ucred
+	err = sys.Control(c.(*net.UnixConn), func(fd int) (err error) {
+		peer, err = unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED) // unix(7)
+		return err
+	})
+	return err == nil && int64(peer.Pid) == s.pid.Load()
 }
 
 // keep runs the server, again and again until ctx ends. ended gets the first end.
@@ -98,6 +121,7 @@ func (s *Server) run(ctx context.Context, path string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	s.pid.Store(int64(cmd.Process.Pid))
 	stop := context.AfterFunc(ctx, func() { _ = in.Close() }) // fails only if it is closed
 	defer stop()
 	if err := cmd.Wait(); err != nil {
