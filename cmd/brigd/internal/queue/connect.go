@@ -140,6 +140,8 @@ func (q *Queue) options() ([]nats.Option, error) {
 	}
 	if !o.Plain && !Loopback(o.URL) {
 		opts = append(opts, nats.Secure())
+	} else if !o.Plain { // a server's other addresses may be off loopback, and the connection there without TLS
+		opts = append(opts, nats.IgnoreDiscoveredServers())
 	}
 	return opts, nil
 }

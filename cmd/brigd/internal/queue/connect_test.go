@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/nats-io/nats.go"
 )
 
 // The error of a connection has no password or token: it goes to a log.
@@ -13,6 +15,29 @@ func TestNoSecretInAnError(t *testing.T) {
 		_, err := Connect(t.Context(), Options{URL: at, Logger: slog.New(slog.DiscardHandler)})
 		if err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v", at, err)
+		}
+	}
+}
+
+// A server on loopback, where no TLS is demanded, cannot send the client on to one off loopback.
+func TestNoPlainConnectionOffLoopback(t *testing.T) {
+	for _, c := range []struct {
+		at    string
+		plain bool
+	}{{"nats://127.0.0.1:1", false}, {"nats://192.0.2.1:1", false}, {"nats://192.0.2.1:1", true}} {
+		q := &Queue{o: Options{URL: c.at, Plain: c.plain, Logger: slog.New(slog.DiscardHandler)}}
+		list, err := q.options()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o nats.Options
+		for _, set := range list {
+			if err := set(&o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !c.plain && !o.Secure && !o.IgnoreDiscoveredServers || c.plain && o.IgnoreDiscoveredServers {
+			t.Errorf("%s, plain %v: TLS %v, others ignored %v", c.at, c.plain, o.Secure, o.IgnoreDiscoveredServers)
 		}
 	}
 }
