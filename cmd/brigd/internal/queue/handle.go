@@ -56,11 +56,11 @@ func (w *Worker) handle(m *nats.Msg, free func()) {
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w.mu.Lock()
-	w.running[d.j.ID] = cancel
+	w.running[d] = cancel
 	w.mu.Unlock()
 	defer func() {
 		w.mu.Lock()
-		delete(w.running, d.j.ID)
+		delete(w.running, d)
 		w.mu.Unlock()
 	}()
 	d.attempt(run, meta.Timestamp, free)

@@ -52,10 +52,10 @@ type Worker struct {
 	served  map[lane]int  // the turn of its last run
 	woken   chan struct{} // has room for one
 	turn    int
-	running map[string]context.CancelCauseFunc // by the run's id
-	pause   time.Time                          // no run is taken before
-	looked  time.Time                          // when Short was called, and
-	seen    string                             // what it has returned
+	running map[*delivery]context.CancelCauseFunc
+	pause   time.Time // no run is taken before
+	looked  time.Time // when Short was called, and
+	seen    string    // what it has returned
 	short   string
 
 	languages atomic.Pointer[[]engine.Language] // to find them takes a second or more
@@ -76,7 +76,7 @@ func (w *Worker) Counts() (taken, again, dead, late int64) {
 func StartWorker(q *Queue, o WorkerOptions) (*Worker, error) {
 	w := &Worker{Queue: q, o: o, slots: make(chan struct{}, o.Slots), endings: make(chan struct{}, o.Slots),
 		looping: make(chan struct{}), hot: map[lane]bool{},
-		served: map[lane]int{}, woken: make(chan struct{}, 1), running: map[string]context.CancelCauseFunc{}}
+		served: map[lane]int{}, woken: make(chan struct{}, 1), running: map[*delivery]context.CancelCauseFunc{}}
 	w.pull, w.stop = context.WithCancel(context.Background())
 	w.heat()
 	for subject, f := range map[string]nats.MsgHandler{wakeSubject: w.wake, cancelSubject + "*": w.cancelled} {
@@ -194,14 +194,16 @@ func (w *Worker) ready() bool {
 
 // cancelled ends a run whose caller does not want it any more.
 func (w *Worker) cancelled(m *nats.Msg) {
+	id, found := m.Subject[len(cancelSubject):], false
 	w.mu.Lock()
-	cancel := w.running[m.Subject[len(cancelSubject):]]
-	w.mu.Unlock()
-	if cancel == nil {
-		return
+	for d, cancel := range w.running { // more than one if it was delivered again while it went on
+		if d.j.ID == id {
+			found = true
+			cancel(context.Canceled)
+		}
 	}
-	cancel(context.Canceled)
-	if m.Reply != "" {
+	w.mu.Unlock()
+	if found && m.Reply != "" {
 		if err := m.Respond(nil); err != nil {
 			w.Queue.o.Logger.Debug("who cancels a run does not learn that it ends", "error", err)
 		}

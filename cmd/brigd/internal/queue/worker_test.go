@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 // A run may end long after its worker was told to stop. There is still time to store its result.
@@ -28,4 +30,18 @@ func TestResultAfterAStop(t *testing.T) {
 			t.Error("a stopped worker tries for ever")
 		}
 	})
+}
+
+// A run that was delivered twice to a worker can be cancelled until both have ended.
+func TestCancelOfTwoDeliveries(t *testing.T) {
+	w := &Worker{running: map[*delivery]context.CancelCauseFunc{}}
+	var ended int
+	for range 2 {
+		w.running[&delivery{j: job{ID: "run_3"}}] = func(error) { ended++ }
+	}
+	w.running[&delivery{j: job{ID: "run_4"}}] = func(error) { t.Error("another run is cancelled") }
+	w.cancelled(nats.NewMsg(cancelSubject + "run_3"))
+	if ended != 2 {
+		t.Errorf("%d of two are cancelled", ended)
+	}
 }
