@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,6 +20,9 @@ const (
 	subjectHeader = "Brig-Subject" // that it had
 )
 
+// givenUp is the code of the refusal that the caller of such a run gets.
+const givenUp = "run_given_up"
+
 // bury abandons the run: it is kept with the reason, its caller gets a refusal, and it leaves the queue.
 func (d *delivery) bury(reason string) {
 	id := d.j.ID
@@ -31,7 +36,7 @@ func (d *delivery) bury(reason string) {
 	}
 	ctx, end := d.lasting()
 	defer end()
-	err := trying(ctx, always, func(ctx context.Context) error {
+	err := trying(ctx, always, 0, func(ctx context.Context) error {
 		_, err := d.js.PublishMsg(ctx, m)
 		return err
 	})
@@ -41,10 +46,41 @@ func (d *delivery) bury(reason string) {
 	}
 	d.dead.Add(1)
 	d.Queue.o.Logger.Error("a run is given up", "run", id, "reason", reason)
-	a := refused(id, &nsjail.Refusal{Code: "run_given_up", Layer: "queue", Message: reason,
+	a := refused(id, &nsjail.Refusal{Code: givenUp, Layer: "queue", Message: reason,
 		NextSteps: []string{"look for what it does to the machine that runs it", "brig queue requeue " + id +
 			" lets it run again"}})
 	d.finish(a)
+}
+
+// unreadable gives up a run that cannot be read. Its object's name has the id, and what was recorded when it was taken
+// has the owner; otherwise it has the number of its message.
+func (d *delivery) unreadable(ctx context.Context, number uint64, why error) {
+	id := strings.TrimPrefix(d.m.Header.Get(objectHeader), "job.")
+	if d.j = (job{ID: id}); !front.ID.MatchString(id) {
+		d.j.ID = "unreadable-" + strconv.FormatUint(number, 10)
+		d.bury(why.Error())
+		return
+	}
+	var done *record
+	err := trying(ctx, patience, 0, func(ctx context.Context) (err error) {
+		asked, _, err := d.head(ctx, "q."+id)
+		if asked != nil {
+			d.j.Owner = asked.owner
+		}
+		if err == nil {
+			done, _, err = d.head(ctx, "r."+id)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		d.Queue.o.Logger.Warn("a run that cannot be read is not given up yet", "run", id, "error", err)
+	case done != nil: // another worker has ended it, and removed its object
+		d.late.Add(1)
+		d.acknowledge()
+	default:
+		d.bury(why.Error())
+	}
 }
 
 // given lists runs that were given up, at most 1,000.

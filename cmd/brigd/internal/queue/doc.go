@@ -20,6 +20,9 @@
 // stored result counts, because a result is created and never replaced. A run that was delivered more than MaxDeliver
 // times has probably ended its workers; it is given up.
 //
+// The result of a run without a key is removed when its caller has it. A small record stays in its place, so that the
+// run is not started again if its acknowledgement was lost.
+//
 // # Fairness
 //
 // A class is a priority, and a lane a part of the tenants of a class, by a hash. Each lane has a consumer of its own. A

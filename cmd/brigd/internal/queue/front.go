@@ -43,7 +43,8 @@ func (f *Front) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	stream func(engine.Event)) *engine.Response {
 	id := runID(c, r)
 	w := f.wait(id)
-	defer f.forget(id, w)
+	forget := func() { f.forget(id, w) }
+	defer func() { forget() }()
 	j := &job{ID: id, Reply: f.inbox + id, Stream: stream != nil, Tracked: r.Key != ""}
 	w.stream, w.only = stream, stream != nil
 	if stream == nil {
@@ -54,13 +55,39 @@ func (f *Front) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 		return a
 	}
 	a, err := f.await(ctx, id, w)
+	if err != nil && r.Key == "" {
+		f.end(id, c)
+	}
+	if r.Key == "" { // the answer does not wait for that
+		forget = func() { go f.settle(id, w, a) }
+	}
 	if err == nil {
 		return a
 	}
-	if r.Key == "" {
-		f.end(id, c)
-	}
 	return &engine.Response{ID: id, Status: string(nsjail.StatusCancelled), ExitCode: -1}
+}
+
+// settle removes the result of a run without a key: a has been returned to its caller, or is nil if the caller is gone
+// and the result is still to come. A result that cannot be removed is kept as long as those with a key.
+func (f *Front) settle(id string, w *waiter, a *engine.Response) {
+	defer f.forget(id, w)
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	if a == nil {
+		w.stream = nil
+		var err error
+		if a, err = f.await(ctx, id, w); err != nil {
+			f.o.Logger.Warn("a run that was cancelled has no result yet, and that will be kept", "run", id, "error", err)
+			return
+		}
+	}
+	if a.Error != nil && a.Error.Code == givenUp {
+		return // the operator may let it begin again, and its next result is kept
+	}
+	err := trying(ctx, startTime, 0, func(ctx context.Context) error { return f.forgetResult(ctx, id) })
+	if err != nil {
+		f.o.Logger.Warn("a result that was delivered is not removed yet", "run", id, "error", err)
+	}
 }
 
 // Submit puts a run into the queue and returns its id. The result is found later, by Lookup.
@@ -90,7 +117,7 @@ func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, 
 	}
 	j.Owner = ownerOf(c)
 	j.Agent, j.Token, j.Request, j.Digest = cmp.Or(c.Agent, r.Agent), c.Grant.Bearer(), request, digest(string(text))
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	ctx, cancel := context.WithTimeout(ctx, startTime+slow(len(text)))
 	defer cancel()
 	known := false
 	if r.Key != "" {
@@ -110,7 +137,7 @@ func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, 
 	if j.Tracked && !known {
 		text, err := json.Marshal(&record{owner: j.Owner, Digest: j.Digest})
 		if err == nil {
-			err = trying(ctx, startTime, func(ctx context.Context) error {
+			err = trying(ctx, startTime, 0, func(ctx context.Context) error {
 				_, err := f.results.Create(ctx, "q."+j.ID, text)
 				if errors.Is(err, jetstream.ErrKeyExists) {
 					return nil // a worker has begun with it
@@ -128,12 +155,15 @@ func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, 
 // earlier looks for a run with the same Key. The response is its result, or a refusal.
 func (f *Front) earlier(ctx context.Context, j *job) (a *engine.Response, known bool) {
 	var asked, done *record
-	err := trying(ctx, startTime, func(ctx context.Context) (err error) {
+	err := trying(ctx, startTime, 0, func(ctx context.Context) (err error) {
 		if asked, err = f.find(ctx, "q."+j.ID); err == nil {
-			done, err = f.find(ctx, "r."+j.ID)
+			done, _, err = f.head(ctx, "r."+j.ID)
 		}
 		return err
 	})
+	if err == nil && done != nil {
+		err = f.load(ctx, done)
+	}
 	switch {
 	case err != nil:
 		return refused(j.ID, unavailable(err)), false
@@ -156,7 +186,7 @@ func (f *Front) publish(ctx context.Context, c engine.Caller, j *job) *engine.Re
 	tenant := digest(c.Key())
 	l := laneOf(j.Request.Urgency, tenant)
 	var full *jetstream.APIError
-	err = trying(ctx, startTime, func(ctx context.Context) error {
+	err = trying(ctx, startTime, len(body), func(ctx context.Context) error {
 		m, err := f.pack(ctx, l.subject(tenant), "job."+j.ID, body)
 		if err == nil {
 			_, err = f.js.PublishMsg(ctx, m, jetstream.WithMsgID(j.ID), jetstream.WithExpectStream(runsStream))
@@ -194,11 +224,8 @@ func (f *Front) end(id string, c engine.Caller) {
 	if _, err := f.nc.Request(cancelSubject+id, nil, cancelTime); err == nil {
 		return
 	}
-	err := trying(ctx, startTime, func(ctx context.Context) error {
-		_, err := f.store(ctx, id, &record{owner: ownerOf(c),
-			Result: &engine.Response{ID: id, Status: string(nsjail.StatusCancelled), ExitCode: -1}})
-		return err
-	})
+	_, err := f.store(ctx, startTime, id, &record{owner: ownerOf(c),
+		Result: &engine.Response{ID: id, Status: string(nsjail.StatusCancelled), ExitCode: -1}})
 	if err == nil {
 		err = f.nc.Publish(cancelSubject+id, nil) // a worker may have started it meanwhile
 	}

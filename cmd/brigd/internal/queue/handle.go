@@ -38,9 +38,10 @@ func (w *Worker) handle(m *nats.Msg, free func()) {
 	d := &delivery{Worker: w, m: m, tries: int(meta.NumDelivered)}
 	defer d.beat()()
 	ctx := context.Background()
-	if err := trying(ctx, patience, d.open); errors.Is(err, errPermanent) {
-		d.j.ID = "unreadable-" + strconv.FormatUint(meta.Sequence.Stream, 10)
-		d.bury(err.Error())
+	most := w.Queue.o.MaxDeliver
+	size, _ := strconv.Atoi(m.Header.Get(sizeHeader)) // 0 if there is no object
+	if err := trying(ctx, patience, size, d.open); err != nil && (errors.Is(err, errPermanent) || d.tries > most) {
+		d.unreadable(ctx, meta.Sequence.Stream, err)
 		return
 	} else if err != nil {
 		w.Queue.o.Logger.Warn("a run cannot be read now, and will be delivered again", "error", err)
@@ -49,7 +50,7 @@ func (w *Worker) handle(m *nats.Msg, free func()) {
 	if d.tries > 1 {
 		w.again.Add(1)
 	}
-	if most := w.Queue.o.MaxDeliver; d.tries > most {
+	if d.tries > most {
 		d.bury(fmt.Sprintf("its workers were lost while it ran, or could not run it, %d times", most))
 		return
 	}
@@ -81,7 +82,7 @@ func (d *delivery) attempt(ctx context.Context, stored time.Time, free func()) {
 	}
 	defer release()
 	// the run can be cancelled already, so that no cancellation falls between the two
-	if r, err := d.find(ctx, "r."+d.j.ID); err == nil && r != nil {
+	if r, _, err := d.head(ctx, "r."+d.j.ID); err == nil && r != nil {
 		d.late.Add(1)
 		d.acknowledge()
 		return
@@ -243,13 +244,9 @@ func (d *delivery) nak(after time.Duration) {
 
 // finish stores the result, tells the Front and acknowledges the run. It goes on until the server takes the result.
 func (d *delivery) finish(a *engine.Response) {
-	first := false
 	ctx, end := d.lasting()
 	defer end()
-	err := trying(ctx, always, func(ctx context.Context) (err error) {
-		first, err = d.store(ctx, d.j.ID, &record{owner: d.j.Owner, Result: a})
-		return err
-	})
+	first, err := d.store(ctx, always, d.j.ID, &record{owner: d.j.Owner, Result: a})
 	if err != nil {
 		d.Queue.o.Logger.Error("a result is not stored, and the run will be delivered again", "run", d.j.ID, "error", err)
 		return
@@ -266,7 +263,7 @@ func (d *delivery) finish(a *engine.Response) {
 // acknowledge removes the run from the queue, and waits until the server confirms it. If that fails, the run is
 // delivered again, and its result found.
 func (d *delivery) acknowledge() {
-	err := trying(context.Background(), patience, func(context.Context) error {
+	err := trying(context.Background(), patience, 0, func(context.Context) error {
 		_, err := d.nc.Request(d.m.Reply, []byte("+ACK"), soon)
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -47,11 +48,14 @@ type record struct {
 	// Result is set in the key r.ID, or Object is the name of an object with the record.
 	Result *engine.Response `json:"result,omitempty"`
 	Object string           `json:"object,omitempty"`
+	// Dropped is set in the key r.ID if the run has ended and its result is not kept.
+	Dropped bool `json:"dropped,omitempty"`
 }
 
 const (
 	// objectHeader names the object with the body of a message that is too large.
 	objectHeader = "Brig-Object"
+	sizeHeader   = "Brig-Object-Bytes" // its size
 	// headroom is what a message needs besides its body, in bytes.
 	headroom = 8 << 10
 )
@@ -70,6 +74,7 @@ func (q *Queue) pack(ctx context.Context, subject, name string, body []byte) (*n
 	}
 	m.Data = nil
 	m.Header.Set(objectHeader, name)
+	m.Header.Set(sizeHeader, strconv.Itoa(len(body)))
 	_, err := q.files.PutBytes(ctx, name, body)
 	return m, err
 }
@@ -94,19 +99,29 @@ func (q *Queue) drop(ctx context.Context, from jetstream.ObjectStore, name strin
 	}
 }
 
-// store stores the result of a run if it is the first. first is false if there is one already.
-func (q *Queue) store(ctx context.Context, id string, r *record) (first bool, err error) {
+// store stores the result of a run if it is the first, and tries that for limit. first is false if there is one
+// already.
+func (q *Queue) store(ctx context.Context, limit time.Duration, id string, r *record) (first bool, err error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return false, err
 	}
+	err = trying(ctx, limit, len(text), func(ctx context.Context) (err error) {
+		first, err = q.storeText(ctx, id, r.owner, text)
+		return err
+	})
+	return first, err
+}
+
+// storeText stores a record, or puts it into the object store if it is too large.
+func (q *Queue) storeText(ctx context.Context, id string, of owner, text []byte) (first bool, err error) {
 	key, large := "r."+id, ""
 	if !q.fits(text) {
 		large = engine.NewID(key) // a second result must not replace the object of the first
 		if _, err := q.large.PutBytes(ctx, large, text); err != nil {
 			return false, err
 		}
-		if text, err = json.Marshal(&record{owner: r.owner, Object: large}); err != nil {
+		if text, err = json.Marshal(&record{owner: of, Object: large}); err != nil {
 			return false, err
 		}
 	}
@@ -122,25 +137,68 @@ func (q *Queue) store(ctx context.Context, id string, r *record) (first bool, er
 
 // find returns the record of a key, q.ID or r.ID; nil if there is none.
 func (q *Queue) find(ctx context.Context, key string) (*record, error) {
+	r, _, err := q.head(ctx, key)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	if err := q.load(ctx, r); err != nil {
+		return nil, fmt.Errorf("the result of %s: %w", key[2:], err)
+	}
+	return r, nil
+}
+
+// head returns the record of a key without what is in the object store, and its revision; nil if there is none.
+func (q *Queue) head(ctx context.Context, key string) (*record, uint64, error) {
 	e, err := q.results.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	r := &record{}
 	if err := json.Unmarshal(e.Value(), r); err != nil {
-		return nil, fmt.Errorf("the record %s: %w", key, err)
+		return nil, 0, fmt.Errorf("the record %s: %w", key, err)
+	}
+	return r, e.Revision(), nil
+}
+
+// load reads what is in the object store of a record.
+func (q *Queue) load(ctx context.Context, r *record) error {
+	if r.Object == "" {
+		return nil
+	}
+	text, err := q.large.GetBytes(ctx, r.Object)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, r)
+}
+
+// forgetResult removes the result of a run that no request asks for any more. A small record stays in its place,
+// without an owner who could look it up: if its acknowledgement was lost, the run is delivered again, and must not
+// start.
+func (q *Queue) forgetResult(ctx context.Context, id string) error {
+	r, revision, err := q.head(ctx, "r."+id)
+	switch {
+	case err != nil:
+		return err
+	case r == nil: // a replica answers that does not have it yet
+		return errors.New("it has no record")
+	case r.Dropped:
+		return nil
+	}
+	text, err := json.Marshal(&record{Dropped: true})
+	if err != nil {
+		return err
+	}
+	if _, err := q.results.Update(ctx, "r."+id, text, revision); err != nil {
+		return err
 	}
 	if r.Object != "" {
-		text, err := q.large.GetBytes(ctx, r.Object)
-		if err != nil {
-			return nil, fmt.Errorf("the result of %s: %w", key[2:], err)
-		}
-		return r, json.Unmarshal(text, r)
+		q.drop(ctx, q.large, r.Object)
 	}
-	return r, nil
+	return nil
 }
 
 // unavailable returns the refusal of a request that the queue's server does not answer.
@@ -158,13 +216,16 @@ func refused(id string, no *nsjail.Refusal) *engine.Response {
 // soon is how long a call of the server may take before it is tried again.
 const soon = 5 * time.Second
 
-// trying calls do until it succeeds, with pauses, at most for limit. It returns the last error. An error that is
-// errPermanent is not tried again.
-func trying(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// slow returns how much more time than a small message so many bytes may take: a second a MiB.
+func slow(size int) time.Duration { return time.Duration(size>>20) * time.Second }
+
+// trying calls do until it succeeds, with pauses, at most for limit. size is how many bytes do sends or reads: a large
+// object has more time. It returns the last error. An error that is errPermanent is not tried again.
+func trying(ctx context.Context, limit time.Duration, size int, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit+slow(size))
 	defer cancel()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		try, cancel := context.WithTimeout(ctx, soon)
+		try, cancel := context.WithTimeout(ctx, soon+slow(size))
 		err := do(try)
 		cancel()
 		if err == nil || errors.Is(err, errPermanent) {

@@ -93,7 +93,7 @@ func (f *Front) await(ctx context.Context, id string, w *waiter) (*engine.Respon
 			}
 		case <-timer.C:
 			r, err := f.find(ctx, "r."+id)
-			if err == nil && r != nil {
+			if err == nil && r != nil && r.Result != nil {
 				if w.only && r.Result.Status != string(nsjail.StatusCancelled) && r.Result.Error == nil {
 					return refused(id, broken), nil // it has no output, which was sent as events
 				}

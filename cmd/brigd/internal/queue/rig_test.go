@@ -1,0 +1,105 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// bucket is a jetstream.KeyValue in memory.
+type bucket struct {
+	jetstream.KeyValue
+	has map[string]entry
+}
+
+type entry struct {
+	jetstream.KeyValueEntry
+	text     []byte
+	revision uint64
+}
+
+func (e entry) Value() []byte    { return e.text }
+func (e entry) Revision() uint64 { return e.revision }
+
+func (b *bucket) Get(_ context.Context, key string) (jetstream.KeyValueEntry, error) {
+	if e, ok := b.has[key]; ok {
+		return e, nil
+	}
+	return nil, jetstream.ErrKeyNotFound
+}
+
+func (b *bucket) Create(_ context.Context, key string, text []byte, _ ...jetstream.KVCreateOpt) (uint64, error) {
+	if _, ok := b.has[key]; ok {
+		return 0, jetstream.ErrKeyExists
+	}
+	b.has[key] = entry{text: text, revision: 1}
+	return 1, nil
+}
+
+func (b *bucket) Update(_ context.Context, key string, text []byte, of uint64) (uint64, error) {
+	if b.has[key].revision != of {
+		return 0, errors.New("wrong last sequence")
+	}
+	b.has[key] = entry{text: text, revision: of + 1}
+	return of + 1, nil
+}
+
+// objects is a jetstream.ObjectStore in memory, which cannot be read while broken is set.
+type objects struct {
+	jetstream.ObjectStore
+	has    map[string][]byte
+	broken error
+}
+
+func (o *objects) PutBytes(_ context.Context, name string, text []byte) (*jetstream.ObjectInfo, error) {
+	o.has[name] = text
+	return nil, nil
+}
+
+func (o *objects) GetBytes(_ context.Context, name string, _ ...jetstream.GetObjectOpt) ([]byte,
+	error) {
+	if text, ok := o.has[name]; ok || o.broken != nil {
+		return text, o.broken
+	}
+	return nil, jetstream.ErrObjectNotFound
+}
+
+func (o *objects) Delete(_ context.Context, name string) error {
+	delete(o.has, name)
+	return nil
+}
+
+// published collects messages.
+type published struct {
+	jetstream.JetStream
+	list []*nats.Msg
+}
+
+func (p *published) PublishMsg(_ context.Context, m *nats.Msg, _ ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	p.list = append(p.list, m)
+	return &jetstream.PubAck{}, nil
+}
+
+// nowhere is a connection's dialer that fails.
+type nowhere struct{}
+
+func (nowhere) Dial(string, string) (net.Conn, error) { return nil, errors.New("there is no server") }
+
+// memory returns a queue without a server. Nothing fits into a message, and what is sent to the connection fails.
+func memory(t *testing.T) (q *Queue, large, files *objects, sent *published) {
+	t.Helper()
+	large, files, sent = &objects{has: map[string][]byte{}}, &objects{has: map[string][]byte{}}, &published{}
+	nc, err := nats.Connect("nats://localhost", nats.SetCustomDialer(nowhere{}), nats.RetryOnFailedConnect(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc.Close()
+	return &Queue{o: Options{Logger: slog.New(slog.DiscardHandler), MaxDeliver: 3}, nc: nc, js: sent,
+		results: &bucket{has: map[string]entry{}}, large: large, files: files, ackWait: time.Hour}, large, files, sent
+}
