@@ -99,6 +99,9 @@ func (p *daemon) startWorker() (err error) {
 			dirs = append(dirs, dir)
 		}
 	}
+	if p.c.JetStream.Own() {
+		dirs = append(dirs, p.c.JetStream.At)
+	}
 	if p.c.Audit.Path != "" {
 		dirs = append(dirs, filepath.Dir(p.c.Audit.Path))
 	}
