@@ -4,8 +4,8 @@
 BWRAP is bubblewrap, from 0.8 on, and BRIG a brig that is called bwrap. Each case is a random command line, which both get,
 each with a new copy of the same small tree. Inside, mounts, ids, capabilities, namespaces, environment, descriptors and
 files must be equal; afterwards the tree and the exit code. The caller's own words for an error may differ.
-Call it as root and as an ordinary user, in a mount and an IPC namespace of its own (unshare -mi): some cases change the
-mode of the message queues' root.
+Call it as root and as an ordinary user, in namespaces of its own: unshare -mipf --mount-proc. Otherwise some cases, with
+--chmod, change the mode of /proc and of the message queues' root for the whole machine, in bubblewrap, too.
 """
 import argparse
 import json
