@@ -41,6 +41,6 @@
 // by its attributes, which the kernel's Documentation/filesystems/overlayfs.rst describes. A renamed directory
 // (overlay.redirect) or a file without its data (overlay.metacopy) cannot be a layer and is an error; brig's mounts do
 // not enable either. With PackOptions.Live a payload may change the tree meanwhile. With a Table, which has a hash of
-// each entry of an earlier layer of the same tree, Pack writes what differs, and whiteouts for what is not there any
-// more.
+// each entry of an earlier layer of the same tree, Pack writes the entries that differ, and a whiteout for each entry
+// that has been removed.
 package layer

@@ -28,7 +28,7 @@ func loadAttacks(t *testing.T) (list []*trial) {
 	return list
 }
 
-// skip skips an attack on what is not claimed for this caller or on this kernel.
+// skip skips an attack if brig does not claim to hold it for this caller or on this kernel.
 func (a *trial) skip(t *testing.T) {
 	t.Helper()
 	if a.Lane != "" && a.Lane != lane() {

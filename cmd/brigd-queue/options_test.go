@@ -58,7 +58,7 @@ func TestRefused(t *testing.T) {
 	refused(t, "chmod 700", "--dir", open)
 }
 
-// refused runs brigd-queue, which must not start, for the reason that stands in want.
+// refused runs brigd-queue, which must not start and must print want.
 func refused(t *testing.T, want string, args ...string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "err")

@@ -48,8 +48,8 @@ func (w *World) Secrets(host string, public bool) bool {
 	return found
 }
 
-// everybodys reports whether every user may read a file, or pass a directory, that everybody can reach. A file that has
-// gone is nobody's.
+// everybodys reports whether every user may read a file, or pass a directory, that everybody can reach. It
+// returns false for a file that has been removed.
 func everybodys(d fs.DirEntry) bool {
 	st, err := d.Info()
 	return err == nil && readable(st.Mode())

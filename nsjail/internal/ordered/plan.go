@@ -223,7 +223,7 @@ func (r *resolver) write(label, name, text string) {
 	r.p.Close(label, fd)
 }
 
-// boundingSet drops what is not to be the payload's from the bounding set: capabilities(7).
+// boundingSet drops all capabilities that the payload does not get from the bounding set: capabilities(7).
 func (r *resolver) boundingSet() {
 	for c := 0; c <= r.f.LastCap; c++ {
 		if r.caps&(1<<c) == 0 {

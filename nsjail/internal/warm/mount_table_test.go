@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A change of the mount table is seen once, by whoever asks next.
+// The first call of Changes after a change of the mount table returns another number, and later calls return it again.
 func TestMountTable(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root makes a mount namespace from a program with threads")

@@ -52,8 +52,8 @@ func (d *delivery) bury(reason string) {
 	d.finish(a)
 }
 
-// unreadable gives up a run that cannot be read. Its object's name has the id, and what was recorded when it was taken
-// has the owner; otherwise it has the number of its message.
+// unreadable abandons a run that cannot be read. Its id is in the name of its object, or is made from the number of its
+// message. Its owner is in the record of its submission, if there is one.
 func (d *delivery) unreadable(ctx context.Context, number uint64, why error) {
 	id := strings.TrimPrefix(d.m.Header.Get(objectHeader), "job.")
 	if d.j = (job{ID: id}); !front.ID.MatchString(id) {

@@ -18,7 +18,7 @@ type row struct {
 	say string
 }
 
-// setter converts a flag. The row's name and what it says are for those that several rows share.
+// setter converts a flag. A setter that several rows share reads the row's name and note from given.
 type setter func(l *Line, f *given)
 
 // given is a flag with its value.
