@@ -19,6 +19,28 @@ type (
 	CapOp       = ordered.CapOp
 )
 
+// The kinds of steps of an OrderedJail.
+const (
+	StepBind       = ordered.Bind
+	StepROBind     = ordered.ROBind
+	StepDevBind    = ordered.DevBind
+	StepOverlay    = ordered.Overlay
+	StepTmpOverlay = ordered.TmpOverlay
+	StepROOverlay  = ordered.ROOverlay
+	StepProc       = ordered.Proc
+	StepDev        = ordered.Dev
+	StepTmpfs      = ordered.Tmpfs
+	StepMqueue     = ordered.Mqueue
+	StepDir        = ordered.Dir
+	StepFile       = ordered.File
+	StepBindData   = ordered.BindData
+	StepROBindData = ordered.ROBindData
+	StepSymlink    = ordered.Symlink
+	StepRemountRO  = ordered.RemountRO
+	StepHostname   = ordered.Hostname
+	StepChmod      = ordered.Chmod
+)
+
 // NoFD is the value of a descriptor of an OrderedJail that is not given.
 const NoFD = ordered.NoFD
 

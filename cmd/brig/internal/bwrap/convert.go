@@ -96,28 +96,28 @@ func (c *conversion) step(s *Step) {
 	of := "--" + string(s.Kind)
 	m := nsjail.Mount{Type: nsjail.MountBind, Source: s.Source, Target: s.Target}
 	switch s.Kind {
-	case Bind, ROBind, DevBind:
-		m.Writable = s.Kind != ROBind
+	case nsjail.StepBind, nsjail.StepROBind, nsjail.StepDevBind:
+		m.Writable = s.Kind != nsjail.StepROBind
 		if _, err := os.Stat(s.Source); s.Try && err != nil {
 			return
 		}
-	case Tmpfs:
+	case nsjail.StepTmpfs:
 		m = nsjail.Mount{Type: nsjail.MountTmpfs, Target: s.Target, Size: nsjail.Bytes(min(s.Size, 1<<62)), Mode: mode(s)}
-	case Dir:
+	case nsjail.StepDir:
 		m = nsjail.Mount{Type: nsjail.MountDir, Target: s.Target, Mode: mode(s)}
-	case Symlink:
+	case nsjail.StepSymlink:
 		m = nsjail.Mount{Type: nsjail.MountSymlink, Source: s.Source, Target: s.Target}
-	case Hostname:
+	case nsjail.StepHostname:
 		c.Flag(of, "hostname", s.Target)
 		return
-	case RemountRO:
+	case nsjail.StepRemountRO:
 		for i := range c.mounts {
 			if m := c.mounts[i].Mount; m.Target == s.Target {
 				m.Writable = false
 			}
 		}
 		return
-	case Proc, Dev:
+	case nsjail.StepProc, nsjail.StepDev:
 		if s.Target == "/"+string(s.Kind) {
 			return
 		}

@@ -15,7 +15,8 @@ import (
 // describe turns the options into a jail, with what the descriptors hold.
 func (c *call) describe() (*nsjail.OrderedJail, error) {
 	if c.ExecLabel != "" || c.FileLabel != "" {
-		return nil, errors.New("labeling not supported: brig does not know SELinux; leave --exec-label and --file-label out")
+		return nil, errors.New("labeling not supported: leave --exec-label and --file-label out, or use " +
+			"brig run --selinux-label")
 	}
 	j := &nsjail.OrderedJail{Args: c.Command, Argv0: c.Argv0, Env: environment(c.Env), Steps: c.Steps, Caps: c.Caps,
 		NewUser: c.UnshareUser, NewIPC: c.UnshareIPC, NewPID: c.UnsharePID, NewNet: c.UnshareNet, NewUTS: c.UnshareUTS,
@@ -58,7 +59,7 @@ func (c *call) data(j *nsjail.OrderedJail, s *Step) (err error) {
 		return nil
 	}
 	j.CloseFDs = append(j.CloseFDs, s.FD)
-	if s.Kind == Bind || s.Kind == ROBind {
+	if s.Kind == nsjail.StepBind || s.Kind == nsjail.StepROBind {
 		return nil
 	}
 	if s.Data, err = readAll(s.FD); err != nil {

@@ -11,28 +11,6 @@ type (
 	CapOp = nsjail.CapOp
 )
 
-// The kinds of steps. The variants that end in -try and -fd are flags of a Step.
-const (
-	Bind       Kind = "bind"
-	ROBind     Kind = "ro-bind"
-	DevBind    Kind = "dev-bind"
-	Overlay    Kind = "overlay"
-	TmpOverlay Kind = "tmp-overlay"
-	ROOverlay  Kind = "ro-overlay"
-	Proc       Kind = "proc"
-	Dev        Kind = "dev"
-	Tmpfs      Kind = "tmpfs"
-	Mqueue     Kind = "mqueue"
-	Dir        Kind = "dir"
-	File       Kind = "file"
-	BindData   Kind = "bind-data"
-	ROBindData Kind = "ro-bind-data"
-	Symlink    Kind = "symlink"
-	RemountRO  Kind = "remount-ro"
-	Hostname   Kind = "hostname"
-	Chmod      Kind = "chmod"
-)
-
 // NoFD is the value of a descriptor that no option names.
 const NoFD = nsjail.NoFD
 

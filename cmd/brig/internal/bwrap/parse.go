@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"brig/nsjail"
 )
 
 // maxWords is how many words a command line may have, those of --args included.
@@ -155,7 +157,7 @@ func (p *parser) argv0(v []string) error {
 func (p *parser) hostname(v []string) error {
 	p.once()
 	p.o.Hostname = v[0]
-	p.step(Step{Kind: Hostname, Target: v[0], FD: NoFD})
+	p.step(Step{Kind: nsjail.StepHostname, Target: v[0], FD: NoFD})
 	return nil
 }
 
@@ -196,7 +198,7 @@ func (p *parser) perms(v []string) error {
 
 func (p *parser) chmod(v []string) error {
 	mode, err := octal(p.row, v[0])
-	p.step(Step{Kind: Chmod, Target: v[1], Perms: mode, FD: NoFD})
+	p.step(Step{Kind: nsjail.StepChmod, Target: v[1], Perms: mode, FD: NoFD})
 	return err
 }
 

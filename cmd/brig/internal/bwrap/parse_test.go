@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"brig/nsjail"
 )
 
 // fields parses words that a test has written with spaces between.
@@ -27,12 +29,12 @@ func TestStepsKeepTheirOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Step{{Kind: ROBind, Source: "/usr", Target: "/usr", FD: NoFD}, {Kind: Tmpfs, Target: "/tmp", FD: NoFD, Perms: 0o1777,
-		Size: 4096}, {Kind: Dir, Target: "/args", FD: NoFD, Perms: 0o755}, {Kind: Bind, Source: ".", Target: "/w", Try: true, FD: NoFD},
-		{Kind: Overlay, Source: "up", Work: "work", Target: "/o", Lower: []string{"/b", "/a"}, FD: NoFD},
-		{Kind: File, FD: 9, Target: "/f", Perms: 0o400}, {Kind: Symlink, Source: "usr/bin", Target: "/bin", FD: NoFD},
-		{Kind: Hostname, Target: "box", FD: NoFD}, {Kind: Chmod, Target: "/w", Perms: 0o700, FD: NoFD},
-		{Kind: Bind, FD: 7, Target: "/seven"}}
+	want := []Step{{Kind: nsjail.StepROBind, Source: "/usr", Target: "/usr", FD: NoFD}, {Kind: nsjail.StepTmpfs, Target: "/tmp", FD: NoFD, Perms: 0o1777,
+		Size: 4096}, {Kind: nsjail.StepDir, Target: "/args", FD: NoFD, Perms: 0o755}, {Kind: nsjail.StepBind, Source: ".", Target: "/w", Try: true, FD: NoFD},
+		{Kind: nsjail.StepOverlay, Source: "up", Work: "work", Target: "/o", Lower: []string{"/b", "/a"}, FD: NoFD},
+		{Kind: nsjail.StepFile, FD: 9, Target: "/f", Perms: 0o400}, {Kind: nsjail.StepSymlink, Source: "usr/bin", Target: "/bin", FD: NoFD},
+		{Kind: nsjail.StepHostname, Target: "box", FD: NoFD}, {Kind: nsjail.StepChmod, Target: "/w", Perms: 0o700, FD: NoFD},
+		{Kind: nsjail.StepBind, FD: 7, Target: "/seven"}}
 	if !reflect.DeepEqual(o.Steps, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", o.Steps, want)
 	}

@@ -3,6 +3,8 @@ package bwrap
 import (
 	"strconv"
 	"strings"
+
+	"brig/nsjail"
 )
 
 // set returns what an option without an argument does.
@@ -50,7 +52,7 @@ func bind(kind Kind, try bool) func(*parser, []string) error {
 func target(kind Kind, mode uint32) func(*parser, []string) error {
 	return func(p *parser, v []string) error {
 		s := Step{Kind: kind, Target: v[0], FD: NoFD, Perms: p.mode(mode)}
-		if kind == Tmpfs {
+		if kind == nsjail.StepTmpfs {
 			s.Size, p.bytes = p.bytes, 0
 		}
 		p.step(s)
