@@ -105,9 +105,6 @@ func (c *conversion) dialect(args []string) (*convert.Jail, error) {
 		convertUse)
 }
 
-// maxNsjail bounds the size of a configuration of nsjail.
-const maxNsjail = 1 << 20
-
 // nsjail converts [--config] FILE [-- COMMAND].
 func (c *conversion) nsjail(args []string) (*convert.Jail, error) {
 	if len(args) > 0 && (args[0] == "--config" || args[0] == "-C") {
@@ -117,7 +114,7 @@ func (c *conversion) nsjail(args []string) (*convert.Jail, error) {
 		return nil, errors.New("nsjail takes a file, since its fields are nsjail's flags; write brig convert nsjail FILE " +
 			"[-- COMMAND]")
 	}
-	data, err := fileReader(c.std.In)(args[0], maxNsjail)
+	data, err := fileReader(c.std.In)(args[0], maxFile)
 	if err != nil {
 		return nil, err
 	}

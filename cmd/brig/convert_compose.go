@@ -61,13 +61,10 @@ func (c *conversion) readYAML(name string) (doc any, err error) {
 	return doc, err
 }
 
-// maxDotenv bounds the size of a .env file.
-const maxDotenv = 1 << 20
-
 // variables returns the caller's variables, and those of a .env file if it is there.
 func (c *conversion) variables(file string) (func(string) (string, bool), error) {
 	own := map[string]string{}
-	data, err := fileReader(nil)(file, maxDotenv)
+	data, err := fileReader(nil)(file, maxFile)
 	if _, absent := os.Stat(file); err != nil && !errors.Is(absent, os.ErrNotExist) {
 		return nil, err
 	}

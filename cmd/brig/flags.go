@@ -60,6 +60,9 @@ func (b *builder) setReportFD(v []string) error {
 	return nil
 }
 
+// maxFile bounds the size of the files of other tools and of lists: variables, rules, configurations.
+const maxFile = 1 << 20
+
 // readFunc reads a file that a flag names, of at most limit bytes.
 type readFunc func(name string, limit int) ([]byte, error)
 

@@ -43,13 +43,10 @@ func (b *builder) setEnv(v []string) error {
 	return nil
 }
 
-// maxEnvFile bounds the size of an --env-file; execve(2) accepts no more.
-const maxEnvFile = 1 << 20
-
 // setEnvFile reads docker's format: a variable on each line, blanks before the name ignored, # at the start for a
 // comment, quotes and blanks in the value kept. A name alone passes the caller's.
 func (b *builder) setEnvFile(v []string) error {
-	data, err := b.read(v[0], maxEnvFile)
+	data, err := b.read(v[0], maxFile)
 	if err != nil {
 		return err
 	}

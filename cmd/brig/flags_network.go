@@ -87,11 +87,8 @@ func inWords(err error) error {
 	return err
 }
 
-// maxPolicy bounds the size of a --net-policy file.
-const maxPolicy = 1 << 20
-
 func (b *builder) setNetPolicy(v []string) error {
-	data, err := b.read(v[0], maxPolicy)
+	data, err := b.read(v[0], maxFile)
 	if err != nil {
 		return err
 	}

@@ -82,16 +82,17 @@ func (r *reader) fail(at, format string, args ...any) {
 // service converts the keys in alphabetical order, in which env_file comes before environment, as it must.
 func (r *reader) service(v any) {
 	s := r.object(r.at(""), r.expand(r.at(""), v))
-	table := keys()
-	known := slices.Sorted(maps.Keys(table))
+	known := map[string]*convert.Word{}
+	for _, w := range convert.Words(table) {
+		known[w.Name] = &w
+	}
 	for key, value := range r.members(r.at(""), s) {
-		set, ok := table[key]
-		switch {
+		switch w := known[key]; {
 		case strings.HasPrefix(key, "x-"):
-		case !ok:
-			r.fail(r.at(key), "it is not a key of a service; %s", words.DidYouMean(key, known))
+		case w == nil:
+			r.fail(r.at(key), "it is not a key of a service; %s", words.DidYouMean(key, slices.Sorted(maps.Keys(known))))
 		case value != nil:
-			set(r, r.at(key), value)
+			r.key(w, r.at(key), value)
 		}
 	}
 	if s["build"] != nil {

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"slices"
@@ -11,77 +12,66 @@ import (
 	"brig/nsjail"
 )
 
-type setter = func(r *reader, at string, v any)
+// table has the keys of a service in the compose specification, and the flags of docker run that they become.
+//
+//go:embed keys.txt
+var table string
 
-// keys returns the keys of a service.
-func keys() map[string]setter {
-	table := map[string]setter{
-		"annotations": pairs("annotation", "="), "labels": pairs("label", "="), "sysctls": pairs("sysctl", "="),
-		"storage_opt": pairs("storage-opt", "="), "extra_hosts": pairs("add-host", ":"), "ulimits": (*reader).ulimits,
-		"environment": pairs("env", "="), "env_file": (*reader).envFile,
-		"command":    func(r *reader, at string, v any) { r.command = r.words(at, v) },
-		"entrypoint": func(r *reader, at string, v any) { r.Entrypoint = r.words(at, v) },
-		"image":      func(r *reader, at string, v any) { r.image = r.text(at, v) },
-		"network_mode": func(r *reader, at string, v any) {
-			r.mode = true
-			one("network")(r, at, v)
-		},
-		"ports": (*reader).ports, "security_opt": (*reader).securityOpt, "volumes": (*reader).volumes,
-		"deploy":       (*reader).deploy,
-		"blkio_config": noted("blkio-weight-device"), "devices": noted("device"), "gpus": noted("gpus"),
-		"secrets":     func(r *reader, at string, v any) { r.files(at, "secrets", "/run/secrets/", v) },
-		"configs":     func(r *reader, at string, v any) { r.files(at, "configs", "/", v) },
-		"healthcheck": noted("health-cmd"), "logging": noted("log-driver"), "attach": noted("attach"),
-		"build": nothing, "networks": nothing, "profiles": nothing, "develop": nothing, "scale": nothing,
-		"depends_on": missing("the other service is not started; run it, and publish its port"),
-		"models":     missing("brig runs no models"),
-		"post_start": missing("brig runs one command; write it into a script"),
-		"pre_stop":   missing("brig runs one command; write it into a script"),
-		"credential_spec": func(r *reader, at string, _ any) {
-			r.Note(at, convert.Ignored, "it is for Windows")
-		},
-		"extends":  func(r *reader, at string, _ any) { r.fail(at, "other services are not read; %s", flat) },
-		"provider": func(r *reader, at string, _ any) { r.fail(at, "a provider's service is no container; leave it out") },
+// key converts a key that has a value.
+func (r *reader) key(w *convert.Word, at string, v any) {
+	switch w.How {
+	case "one":
+		r.Set(at, w.Flag, r.text(at, v))
+	case "each":
+		r.each(w.Flag, at, v)
+	case "pairs":
+		r.pairs(w.Flag, at, v)
+	case "flag": // its note, whatever the value
+		r.Set(at, w.Flag, "")
+	case "own":
+		r.own(w.Name, at, v)
+	case "none": // it is converted elsewhere, or concerns no run
+	case "refused":
+		r.fail(at, "%s", w.Text)
+	default:
+		r.Note(at, convert.Effect(w.How), w.Text)
 	}
-	for key, flag := range map[string]string{"cgroup": "cgroupns", "container_name": "name", "cpuset": "cpuset-cpus",
-		"mem_limit": "memory", "mem_reservation": "memory-reservation", "mem_swappiness": "memory-swappiness",
-		"memswap_limit": "memory-swap", "pull_policy": "pull", "pull_refresh_after": "pull", "stdin_open": "interactive",
-		"stop_grace_period": "stop-timeout", "userns_mode": "userns", "working_dir": "workdir"} {
-		table[key] = one(flag)
-	}
-	for key := range strings.FieldsSeq("cgroup_parent cpu_count cpu_percent cpu_period cpu_quota cpu_rt_period " +
-		"cpu_rt_runtime cpu_shares cpus domainname hostname init ipc isolation mac_address oom_kill_disable " +
-		"oom_score_adj pid pids_limit platform privileged read_only restart runtime shm_size stop_signal tty " +
-		"use_api_socket user uts") {
-		table[key] = one(strings.ReplaceAll(key, "_", "-"))
-	}
-	for key, flag := range map[string]string{"cap_add": "cap-add", "cap_drop": "cap-drop",
-		"device_cgroup_rules": "device-cgroup-rule", "dns": "dns", "dns_opt": "dns-option", "dns_search": "dns-search",
-		"expose": "expose", "external_links": "link", "group_add": "group-add", "label_file": "label-file",
-		"links": "link", "tmpfs": "tmpfs", "volumes_from": "volumes-from"} {
-		table[key] = each(flag)
-	}
-	return table
 }
 
-func nothing(*reader, string, any) {}
-
-func missing(text string) setter {
-	return func(r *reader, at string, _ any) { r.Note(at, convert.Missing, text) }
+// own converts a key that is like no other.
+func (r *reader) own(key, at string, v any) {
+	switch key {
+	case "command":
+		r.command = r.words(at, v)
+	case "entrypoint":
+		r.Entrypoint = r.words(at, v)
+	case "image":
+		r.image = r.text(at, v)
+	case "network_mode":
+		r.mode = true
+		r.Set(at, "network", r.text(at, v))
+	case "secrets":
+		r.files(at, key, "/run/secrets/", v)
+	case "configs":
+		r.files(at, key, "/", v)
+	case "env_file":
+		r.envFile(at, v)
+	case "ulimits":
+		r.ulimits(at, v)
+	case "ports":
+		r.ports(at, v)
+	case "security_opt":
+		r.securityOpt(at, v)
+	case "volumes":
+		r.volumes(at, v)
+	case "deploy":
+		r.deploy(at, v)
+	}
 }
 
-// noted returns the setter of a key that becomes the note of a flag, whatever its value.
-func noted(flag string) setter { return func(r *reader, at string, _ any) { r.Set(at, flag, "") } }
-
-func one(flag string) setter {
-	return func(r *reader, at string, v any) { r.Set(at, flag, r.text(at, v)) }
-}
-
-func each(flag string) setter {
-	return func(r *reader, at string, v any) {
-		for i, e := range r.list(v) {
-			r.Set(fmt.Sprintf("%s[%d]", at, i), flag, r.text(at, e))
-		}
+func (r *reader) each(flag, at string, v any) {
+	for i, e := range r.list(v) {
+		r.Set(fmt.Sprintf("%s[%d]", at, i), flag, r.text(at, e))
 	}
 }
 
@@ -98,21 +88,23 @@ func (r *reader) securityOpt(at string, v any) {
 	}
 }
 
-// pairs returns the setter of a mapping, or of a list of NAME=VALUE. A name without a value is the caller's variable.
-func pairs(flag, between string) setter {
-	return func(r *reader, at string, v any) {
-		if _, ok := v.(map[string]any); !ok {
-			each(flag)(r, at, v)
-			return
+// pairs converts a mapping, or a list of NAME=VALUE. A name without a value is the caller's variable.
+func (r *reader) pairs(flag, at string, v any) {
+	if _, ok := v.(map[string]any); !ok {
+		r.each(flag, at, v)
+		return
+	}
+	between := "="
+	if flag == "add-host" {
+		between = ":"
+	}
+	for name, value := range r.members(at, v) {
+		if value == nil {
+			r.Set(at, flag, name)
+			continue
 		}
-		for name, value := range r.members(at, v) {
-			if value == nil {
-				r.Set(at, flag, name)
-				continue
-			}
-			for _, e := range r.list(value) { // a host may have several addresses
-				r.Set(at, flag, name+between+r.text(at+"."+name, e))
-			}
+		for _, e := range r.list(value) { // a host may have several addresses
+			r.Set(at, flag, name+between+r.text(at+"."+name, e))
 		}
 	}
 }
@@ -228,29 +220,33 @@ func (r *reader) deploy(at string, v any) {
 	for key, value := range r.members(at, v) {
 		switch key {
 		case "resources":
-			for part, limits := range r.members(at, value) {
-				for name, value := range r.members(at, limits) {
-					of := at + ".resources." + part + "." + name
-					switch part + "." + name {
-					case "limits.cpus", "limits.memory":
-						one(name)(r, of, value)
-					case "limits.pids":
-						one("pids-limit")(r, of, value)
-					case "reservations.memory":
-						one("memory-reservation")(r, of, value)
-					case "reservations.devices":
-						noted("gpus")(r, of, value)
-					case "reservations.cpus", "reservations.generic_resources":
-						r.Note(of, convert.Ignored, "it is for a swarm, which chooses machines by it")
-					default:
-						r.Note(of, convert.Unknown, "brig does not know this key")
-					}
-				}
-			}
+			r.resources(at+"."+key, value)
 		case "restart_policy":
-			one("restart")(r, at+"."+key, "always")
+			r.Set(at+"."+key, "restart", "always")
 		default:
 			r.Note(at+"."+key, convert.Ignored, "it is for a swarm")
+		}
+	}
+}
+
+func (r *reader) resources(at string, v any) {
+	for part, limits := range r.members(at, v) {
+		for name, value := range r.members(at, limits) {
+			of := at + "." + part + "." + name
+			switch part + "." + name {
+			case "limits.cpus", "limits.memory":
+				r.Set(of, name, r.text(of, value))
+			case "limits.pids":
+				r.Set(of, "pids-limit", r.text(of, value))
+			case "reservations.memory":
+				r.Set(of, "memory-reservation", r.text(of, value))
+			case "reservations.devices":
+				r.Set(of, "gpus", "")
+			case "reservations.cpus", "reservations.generic_resources":
+				r.Note(of, convert.Ignored, "it is for a swarm, which chooses machines by it")
+			default:
+				r.Note(of, convert.Unknown, "brig does not know this key")
+			}
 		}
 	}
 }

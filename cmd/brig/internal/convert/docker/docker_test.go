@@ -56,12 +56,12 @@ func TestEveryFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	bare := map[string]bool{}
-	each(func(r *row, name, _ string, is bool) {
-		if _, twice := bare[name]; twice {
-			t.Errorf("--%s is in two rows", name)
+	for _, w := range convert.Words(table) {
+		if _, twice := bare[w.Name]; twice {
+			t.Errorf("--%s is in two rows", w.Name)
 		}
-		bare[name] = is
-	})
+		bare[w.Name] = w.Bare
+	}
 	var out strings.Builder
 	for name := range strings.FieldsSeq(string(names)) {
 		if name == "help" {

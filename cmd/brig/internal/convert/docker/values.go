@@ -17,12 +17,6 @@ func (l *Line) cpuShares(f *given) {
 	}
 }
 
-func (l *Line) blkioWeight(f *given) {
-	if f.value != "0" {
-		l.Flag(f.of, "io-weight", f.value)
-	}
-}
-
 // number returns a number that is not negative, or 0 for -1, which is none.
 func (l *Line) number(f *given) int {
 	n, err := strconv.Atoi(f.value)
@@ -47,34 +41,11 @@ func (l *Line) processors() {
 
 // oomScore notes a score: a positive one makes the payload the first to be killed.
 func (l *Line) oomScore(f *given) {
-	switch {
-	case f.value == "" || f.value == "0":
-	case f.value[0] == '-':
+	if f.value[0] == '-' {
 		l.Note(f.of, convert.Missing, "a payload is not spared")
-	default:
-		l.Note(f.of, convert.Weaker, f.say)
+		return
 	}
-}
-
-// namespace notes what shares a namespace with the host or another container.
-func (l *Line) namespace(f *given) {
-	switch f.value {
-	case "", "private", "none", "shareable":
-	default:
-		l.Note(f.of, convert.Missing, f.say)
-	}
-}
-
-func (l *Line) restart(f *given) {
-	if f.value != "" && f.value != "no" {
-		l.Note(f.of, convert.Missing, f.say)
-	}
-}
-
-func (l *Line) runtime(f *given) {
-	if f.value != "runc" && f.value != "crun" {
-		l.Note(f.of, convert.Weaker, f.say)
-	}
+	l.Note(f.of, convert.Weaker, f.Text)
 }
 
 func (l *Line) storage(f *given) {

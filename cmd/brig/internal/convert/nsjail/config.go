@@ -3,6 +3,7 @@ package nsjail
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,16 +18,19 @@ import (
 	"brig/nsjail"
 )
 
+// table has all fields of NsJailConfig (config.proto of nsjail 3.6).
+//
+//go:embed fields.txt
+var table string
+
 // config is the state of a conversion.
 type config struct {
 	convert.Jail
-	hostname, cwd, time string
-	net, uid, gid       string
-	rlimits, kinds      map[string]string // by the names of getrlimit(2)
-	noRlimits           bool
-	noProc, proc        bool // mount_proc is false; a mount is at /proc
-	mounts              []convert.Step
-	err                 error
+	last     map[string]*field // of fields whose last value counts
+	uid, gid string
+	mounts   []convert.Step
+	proc     bool // a mount is at /proc
+	err      error
 }
 
 // Convert converts a file. The command, if there is one, replaces the file's own.
@@ -35,24 +39,26 @@ func Convert(data string, command []string) (*convert.Jail, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &config{hostname: "NSJAIL", cwd: "/", time: "600", rlimits: map[string]string{}, kinds: map[string]string{}}
-	table := fields()
+	known := map[string]*convert.Word{}
+	for _, w := range convert.Words(table) {
+		known[w.Name] = &w
+	}
+	c := &config{last: map[string]*field{}}
 	for i := range list {
 		f := &list[i]
-		set, ok := table[f.name]
-		if !ok {
-			c.fail(f, "it is not a field of nsjail; %s", words.DidYouMean(f.name, slices.Sorted(maps.Keys(table))))
+		if known[f.name] == nil {
+			c.fail(f, "it is not a field of nsjail; %s", words.DidYouMean(f.name, slices.Sorted(maps.Keys(known))))
 			break
 		}
-		set(c, f)
+		c.field(f, known[f.name])
 	}
+	c.finish()
 	if len(command) > 0 {
 		c.Args = command
 	}
 	if len(c.Args) == 0 && c.err == nil {
 		c.err = errors.New("there is no command; write exec_bin, or the command after --")
 	}
-	c.finish()
 	return &c.Jail, c.err
 }
 
@@ -62,22 +68,40 @@ func (c *config) fail(f *field, format string, args ...any) {
 	}
 }
 
+// text returns the value of a field, or its default.
+func (c *config) text(name, otherwise string) string {
+	if f := c.last[name]; f != nil {
+		return f.value
+	}
+	return otherwise
+}
+
+// is reports whether a field is true, or would be without a value.
+func (c *config) is(name string, otherwise bool) bool {
+	if f := c.last[name]; f != nil {
+		return c.bool(f)
+	}
+	return otherwise
+}
+
 // finish adds what has a default, or follows from several fields.
 func (c *config) finish() {
 	c.Flag("the environment", "bare-env")
-	c.Flag("hostname", "hostname", c.hostname)
-	c.Flag("cwd", "workdir", path.Clean("/"+c.cwd))
-	c.Flag("time_limit", "timeout", c.time)
-	if c.net != "" {
-		c.Flag("clone_newnet", "net", c.net)
+	c.Flag("hostname", "hostname", c.text("hostname", "NSJAIL"))
+	c.Flag("cwd", "workdir", path.Clean("/"+c.text("cwd", "/")))
+	c.Flag("time_limit", "timeout", c.text("time_limit", "600"))
+	if !c.is("clone_newnet", true) {
+		c.Flag("clone_newnet", "net", "host")
+	} else if c.is("iface_no_lo", false) {
+		c.Flag("iface_no_lo", "net", "none")
 	}
 	if c.uid+c.gid != "" {
 		c.Flag("uidmap", "user", cmp.Or(c.uid, "1000")+":"+cmp.Or(c.gid, c.uid))
 	}
-	if !c.noRlimits {
+	if !c.is("disable_rl", false) {
 		c.limits()
 	}
-	if c.noProc && !c.proc {
+	if !c.is("mount_proc", true) && !c.proc {
 		c.Note("mount_proc", convert.Weaker, "the jail always has a /proc of its own, whose sensitive files are masked")
 	}
 	c.Tree(c.mounts)
@@ -98,43 +122,39 @@ func (c *config) number(f *field) int64 {
 	return n
 }
 
-// limit is a resource limit: the bytes of nsjail's unit, and its default, or "" for that of the caller.
-type limit struct {
-	name  string
-	unit  int64
-	value string
-}
-
-func limits() []limit {
-	return []limit{{"as", 1 << 20, "4096"}, {"core", 1 << 20, "0"}, {"cpu", 1, "600"}, {"fsize", 1 << 20, "1"},
-		{"nofile", 1, "32"}, {"nproc", 1, ""}, {"stack", 1 << 20, ""}, {"memlock", 1 << 10, ""}, {"rtprio", 1, ""},
-		{"msgqueue", 1, ""}}
-}
-
 // limits converts resource limits. Where nsjail keeps the caller's, the jail has brig's, which are no higher. No core
 // file is brig's own limit, too, and starts no helper of the host.
 func (c *config) limits() {
-	for _, row := range limits() {
-		name, of, value, kind := row.name, "rlimit_"+row.name, c.rlimits[row.name], c.kinds[row.name]
-		if value = cmp.Or(value, row.value); kind == "" && row.value == "" {
+	for _, limit := range []struct {
+		name  string
+		unit  int64  // bytes, or 1
+		value string // "" is the caller's
+	}{
+		{"as", 1 << 20, "4096"}, {"core", 1 << 20, "0"}, {"cpu", 1, "600"}, {"fsize", 1 << 20, "1"}, {"nofile", 1, "32"},
+		{"nproc", 1, ""}, {"stack", 1 << 20, ""}, {"memlock", 1 << 10, ""}, {"rtprio", 1, ""}, {"msgqueue", 1, ""},
+	} {
+		of := "rlimit_" + limit.name
+		kind := c.text(of+"_type", "")
+		if kind == "" && limit.value == "" {
 			kind = "SOFT"
 		}
 		switch kind {
 		case "SOFT", "HARD", "1", "2":
 			continue
 		case "INF", "3":
-			c.Flag(of, "ulimit", name+"=unlimited")
+			c.Flag(of, "ulimit", limit.name+"=unlimited")
 			continue
 		}
-		n := c.number(&field{name: of, value: cmp.Or(value, "1024")})
+		f := cmp.Or(c.last[of], &field{name: of, value: cmp.Or(limit.value, "1024")})
+		n := c.number(f)
 		switch {
 		case n < 0 || n > 1<<40:
-			c.fail(&field{name: of}, "%d is not a limit; write less", n)
-		case name == "core" && n == 0:
-		case name == "nproc":
+			c.fail(f, "%d is not a limit; write less", n)
+		case limit.name == "core" && n == 0:
+		case limit.name == "nproc":
 			c.Flag(of, "pids-limit", strconv.FormatInt(n, 10))
 		default:
-			c.Flag(of, "ulimit", name+"="+strconv.FormatInt(n*row.unit, 10))
+			c.Flag(of, "ulimit", limit.name+"="+strconv.FormatInt(n*limit.unit, 10))
 		}
 	}
 }
