@@ -14,7 +14,6 @@ func TestQueueBatch(t *testing.T) {
 	once(t)
 	d := dir(t)
 	args := []string{"serve", "--listen", "unix:" + d + "/s", "--jetstream", d + "/q", "--ack-wait", "1s"}
-	p := begin(t, nil, args...)
 	var jobs strings.Builder
 	for i := range 40 {
 		fmt.Fprintf(&jobs, `{"cmd":["sh","-c","sleep 0.1; echo %d"]}`+"\n", i)
@@ -31,6 +30,10 @@ func TestQueueBatch(t *testing.T) {
 		return string(text), cmd.ProcessState.ExitCode()
 	}
 	mapping := []string{"map", "--socket", d + "/s", "--jobs", in, "--out", out, "--parallel", "4", "--plot", plot}
+	if text, code := tool(mapping...); code != 125 || !strings.Contains(text, "start it, or name its socket") {
+		t.Errorf("without a brigd: %d %s", code, text)
+	}
+	p := begin(t, nil, args...)
 	cut := exec.Command(brigd(t), mapping...)
 	if err := cut.Start(); err != nil {
 		t.Fatal(err)

@@ -55,6 +55,10 @@ func (c *client) mapJobs(ctx context.Context, _ []string) (err error) {
 		return err
 	}
 	defer jobs.Close()
+	var no *nsjail.Refusal // what it refuses, each job reports
+	if _, err := c.call(ctx, "GET", "/healthz", nil, nil); err != nil && !errors.As(err, &no) {
+		return err
+	}
 	b := &batch{client: c, begun: time.Now()}
 	done, err := b.resume()
 	if err != nil {
@@ -169,7 +173,7 @@ func (b *batch) feed(ctx context.Context, jobs io.Reader, done map[int]bool, to 
 	return in.Err()
 }
 
-// patience is how long brigd may be unreachable.
+// patience is how long a brigd that was there may be unreachable.
 const patience = 5 * time.Minute
 
 // do runs one job until it has an answer, and writes its line.
