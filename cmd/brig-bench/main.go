@@ -12,16 +12,14 @@ import (
 	"syscall"
 
 	"brig/cmd/brig-bench/internal/load"
+	"brig/cmd/brig-bench/internal/measure"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if len(os.Args) > 1 && os.Args[1] == load.Subcommand {
-		if err := load.Serve(ctx, os.Args[2:], os.Stdin, os.Stdout); err != nil {
-			os.Exit(fail(err, 1))
-		}
-		return
+	if len(os.Args) > 1 && (os.Args[1] == load.Subcommand || os.Args[1] == measure.Subcommand) {
+		os.Exit(hidden(ctx, os.Args[1], os.Args[2:]))
 	}
 	o, err := parse(os.Args[1:])
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/machine"
 	"brig/cmd/brig-bench/internal/measure"
 	"brig/cmd/brig-bench/internal/peers"
@@ -36,6 +37,21 @@ func start(ctx context.Context, o options) int {
 	case ctx.Err() != nil:
 		return fail(fmt.Errorf("interrupted: %w", err), 130)
 	case err != nil:
+		return fail(err, 1)
+	}
+	return 0
+}
+
+// hidden performs the commands with which the benchmark starts itself, in a jail and in a network of its own, and
+// returns the exit code.
+func hidden(ctx context.Context, command string, args []string) int {
+	var err error
+	if command == load.Subcommand {
+		err = load.Perform(args, os.Stdin, os.Stdout)
+	} else {
+		err = measure.Apart(ctx, args, os.Stdout)
+	}
+	if err != nil {
 		return fail(err, 1)
 	}
 	return 0

@@ -16,11 +16,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"brig/cmd/brig-bench/internal/peers"
 
 	"golang.org/x/sys/unix"
 )
+
+// requestTime bounds the time of a request.
+const requestTime = 20 * time.Second
 
 // agents is how many callers share the requests: brigd divides its jails fairly between callers.
 const agents = 16
@@ -39,7 +43,8 @@ func StartBrigd(program, dir string, flags ...string) (*Brigd, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}
 	b := &Brigd{cmd: exec.Command(program, append([]string{"serve", "--listen", "unix:" + socket}, flags...)...),
-		client: &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: agents}, Timeout: stopIn}}
+		client: &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: agents},
+			Timeout: requestTime}}
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
 	said, err := b.cmd.StderrPipe()
 	if err == nil {

@@ -2,7 +2,6 @@ package load
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/cmd/brig-bench/internal/peers"
 )
 
-// The test binary is its own worker, as the benchmark is.
+// The test binary is its own payload, as the benchmark is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == Subcommand {
-		if err := Serve(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
+		if err := Perform(os.Args[2:], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -24,147 +25,88 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func begin(t *testing.T, cfg Config) *Client {
-	t.Helper()
-	c, err := Self(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
+// perform performs an operation in this process.
+func perform(r Request) (nanos []int64, err error) {
+	var out bytes.Buffer
+	if err := Perform([]string{r.Op, fmt.Sprint(r.N), r.Arg}, strings.NewReader(""), &out); err != nil {
+		return nil, err
 	}
-	return c
+	return nanos, json.Unmarshal(out.Bytes(), &nanos)
 }
 
 func TestProbes(t *testing.T) {
-	c := begin(t, Config{})
 	for _, r := range []Request{
-		{Op: "getppid", N: 100}, {Op: "read", Arg: "/dev/zero", N: 100}, {Op: "open", Arg: "/proc/self/stat", N: 10},
-		{Op: "socket", N: 10},
+		{"getppid", 100, ""}, {"read", 100, "/dev/zero"}, {"open", 10, "/proc/self/stat"}, {"socket", 10, ""},
 	} {
-		if reply, err := c.Ask(r); err != nil || len(reply.Nanos) != 1 || reply.Nanos[0] <= 0 {
-			t.Errorf("%+v: %+v, %v", r, reply, err)
+		if nanos, err := perform(r); err != nil || len(nanos) != 1 || nanos[0] <= 0 {
+			t.Errorf("%+v: %v, %v", r, nanos, err)
 		}
 	}
-	for _, r := range []Request{
-		{Op: "open", Arg: "/no/such", N: 1}, {Op: "read", Arg: "/dev/null", N: 1},
-		{Op: "run", Arg: "no such tool", N: 1}, {Op: "no such"},
-	} {
-		if _, err := c.Ask(r); err == nil || !strings.HasPrefix(err.Error(), r.Op+": ") {
+	for _, r := range []Request{{"open", 1, "/no/such"}, {"read", 1, "/dev/null"}} {
+		if _, err := perform(r); err == nil || !strings.HasPrefix(err.Error(), r.Op+": ") {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := c.Ask(Request{Op: "getppid", N: 1}); err == nil {
-		t.Error("a worker that has ended answers")
-	}
 }
 
-func TestRunsToolsUnderAHeap(t *testing.T) {
-	dir := t.TempDir()
-	c := begin(t, Config{Heap: 8 << 20, Brig: "/no/brig", Scratch: dir})
-	for _, name := range []string{"no jail", "brig Runner", Namespaces} {
-		if r, err := c.Ask(Request{Op: "run", Arg: name, N: 2}); err != nil || len(r.Nanos) != 2 {
-			t.Errorf("%s: %+v, %v", name, r, err)
+func TestPerformRefuses(t *testing.T) {
+	for want, args := range map[string][]string{
+		"started by it alone": {"getppid"}, `no operation "no such"`: {"no such", "1", ""}, `parsing "x"`: {"getppid", "x", ""},
+	} {
+		if err := Perform(args, strings.NewReader(""), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", args, err, want)
 		}
 	}
-	if _, err := c.Ask(Request{Op: "run", Arg: "brig run", N: 1}); err == nil || !strings.Contains(err.Error(), "--brig") {
-		t.Errorf("a brig that is not there: %v", err)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
-func TestFillIsLive(t *testing.T) {
-	total := 0
-	for _, c := range fill(3<<20 + 1) {
-		total += len(c)
-	}
-	if total != 4<<20 {
-		t.Errorf("%d bytes", total)
-	}
-}
-
-func TestGrow(t *testing.T) {
-	c := begin(t, Config{})
-	one, err := c.Ask(Request{Op: "grow", N: 1})
+// tool returns the tool that makes no jail, with a job.
+func tool(t *testing.T, j peers.Job) *peers.Ready {
+	t.Helper()
+	r, err := peers.Relays(&peers.Host{Dir: t.TempDir(), Brig: "/no/brig"})[0].Prepare(j)
 	if err != nil {
 		t.Fatal(err)
 	}
-	four, err := c.Ask(Request{Op: "grow", N: 4})
-	if err != nil {
-		t.Fatalf("%+v, %+v, %v", one, four, err)
-	}
-	a, b := one.Usage, four.Usage
-	if a.Jails != 1 || b.Jails != 4 || b.FDs-a.FDs < 3 || b.Goroutines-a.Goroutines < 3 || a.RSS <= a.Heap || b.Threads < 1 {
-		t.Errorf("%+v, then %+v", a, b)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
 }
 
-func TestMountsStayInTheWorker(t *testing.T) {
-	dir := t.TempDir()
-	before, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := Self(t.Context(), Config{Mounts: 20, Scratch: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Ask(Request{Op: "open", Arg: filepath.Join(dir, "mounts/18"), N: 1}); err != nil {
-		t.Errorf("the last mount: %v", err)
-	}
-	if _, err := c.Ask(Request{Op: "run", Arg: "brig Runner", N: 1}); err != nil {
-		t.Error(err)
-	}
-	if _, err := c.Ask(Request{Op: "open", Arg: filepath.Join(dir, "mounts/19"), N: 1}); err == nil {
-		t.Error("there are more than 20 mounts")
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	if after, err := os.ReadFile("/proc/self/mountinfo"); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the caller's mounts have changed: %v", err)
-	}
-}
-
-// The caller's namespaces are never changed.
-func TestRefusesTheCallersNamespace(t *testing.T) {
-	for _, cfg := range []Config{{Mounts: 1, Scratch: t.TempDir()}, {Arena: true}} {
-		name, _, _ := cfg.namespace()
-		ours, err := os.Readlink(name)
+// A payload's figures, and its reason where it has none, come out of the jail.
+func TestAsk(t *testing.T) {
+	for _, c := range []struct {
+		r    Request
+		want string
+	}{{Request{"getppid", 10, ""}, ""}, {Request{"open", 1, "/no/such"}, "open: no such file"}} {
+		job, err := c.r.Job()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, cfg.Outside = range []string{"", ours} {
-			text, err := json.Marshal(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = Serve(t.Context(), []string{string(text)}, strings.NewReader(""), io.Discard)
-			if err == nil || !strings.Contains(err.Error(), "refusing to change the caller's namespace") {
-				t.Errorf("%s: %v", text, err)
-			}
+		nanos, err := Ask(tool(t, job))
+		if c.want == "" && (err != nil || len(nanos) != 1) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %v, %v", c.r, nanos, err)
 		}
+	}
+	if _, err := Ask(tool(t, peers.Job{Args: []string{"/bin/true"}})); err == nil || !strings.Contains(err.Error(), `has printed ""`) {
+		t.Errorf("a payload that prints nothing: %v", err)
 	}
 }
 
-func TestField(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(name, []byte("7f00-8000 [rollup]\nRss:   \t 1234 kB\nThreads:\t5\nBad: x\n"), 0o644); err != nil {
-		t.Fatal(err)
+func TestPss(t *testing.T) {
+	if n, err := pss(os.Getpid()); err != nil || n < 1<<20 {
+		t.Errorf("%d, %v", n, err)
 	}
-	for key, want := range map[string]int64{"Rss": 1234, "Threads": 5} {
-		if got, err := field(name, key); err != nil || got != want {
-			t.Errorf("%s: %d, %v", key, got, err)
-		}
+	if _, err := pss(0); err == nil {
+		t.Error("no process has a size")
 	}
-	for _, missing := range []string{"Pss", "Bad"} {
-		if got, err := field(name, missing); err == nil {
-			t.Errorf("%s: %d", missing, got)
-		}
+}
+
+// The job shows the program itself, at a path that every jail has.
+func TestJob(t *testing.T) {
+	job, err := Request{"read", 5, "/x y"}.Job()
+	if err != nil || strings.Join(job.Args, "|") != peers.Target+"|load|read|5|/x y" || !filepath.IsAbs(job.Show) {
+		t.Errorf("%+v, %v", job, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,8 +28,8 @@ const (
 // block is how much one system call transfers, at both ends.
 const block = 256 << 10
 
-// serveNet answers connections until the listener is closed.
-func serveNet(l net.Listener) error {
+// Serve answers the connections of payloads until the listener is closed.
+func Serve(l net.Listener) error {
 	for {
 		c, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -159,34 +160,48 @@ func exchanges(r Request) (all []int64, err error) {
 	return all, nil
 }
 
-// hold opens n connections at once, and waits for a byte on each.
-func hold(to string, n int) (all []net.Conn, err error) {
-	answers, failed := make(chan net.Conn), make(chan error)
-	for range n {
+// hold opens N connections at once, waits for a byte on each, and holds them until in ends. It prints a line before
+// that, and one after it.
+func hold(r Request, in io.Reader, out io.Writer) error {
+	if _, err := io.WriteString(out, "\n"); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(in, make([]byte, 1)); err != nil {
+		return err
+	}
+	type answer struct {
+		c   net.Conn
+		err error
+	}
+	answers := make(chan answer)
+	for range r.N {
 		go func() {
-			c, err := dial(to)
+			c, err := dial(r.Arg)
 			if err == nil {
 				_, err = c.Write([]byte{askHold})
 			}
 			if err == nil {
 				_, err = io.ReadFull(c, make([]byte, 1))
 			}
-			if err != nil {
-				failed <- err
-				return
-			}
-			answers <- c
+			answers <- answer{c, err}
 		}()
 	}
-	for range n {
-		select {
-		case c := <-answers:
-			all = append(all, c)
-		case err = <-failed:
+	var open []net.Conn
+	var last error
+	for range r.N {
+		if a := <-answers; a.err != nil {
+			last = a.err
+		} else {
+			open = append(open, a.c)
 		}
 	}
-	if err != nil {
-		err = fmt.Errorf("%d of %d connections are not answered: %w", n-len(all), n, err)
+	if last != nil {
+		return fmt.Errorf("%s: %d of %d connections are not answered: %w", r.Op, r.N-len(open), r.N, last)
 	}
-	return all, err
+	if _, err := io.WriteString(out, "\n"); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, in)
+	runtime.KeepAlive(open) // a connection that nobody refers to is closed
+	return err
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -19,24 +20,20 @@ const (
 // cwd is AT_FDCWD as a register holds it.
 const cwd = ^uintptr(0) - 99
 
-// probes perform an operation N times. System calls are made without the Go scheduler, so that the figure holds the
-// kernel's part alone.
-var probes = map[string]func(Request) error{
-	"getppid": getppid, "read": read, "open": open, "socket": socket}
-
-// fastest returns how many nanoseconds an operation took, the fastest of several times.
-func fastest(f func(Request) error, r Request) (ns int64, err error) {
-	begin := time.Now()
-	for i := 0; i < tries && (i == 0 || time.Since(begin) < enough); i++ {
-		start := time.Now()
-		if err := f(r); err != nil {
-			return 0, err
+// fastest returns an operation that reports how many nanoseconds a probe took, the fastest of several times. Probes
+// make system calls without the Go scheduler, so that the figure holds the kernel's part alone.
+func fastest(probe func(Request) error) func(Request) ([]int64, error) {
+	return func(r Request) (nanos []int64, err error) {
+		begin := time.Now()
+		for i := 0; i < tries && (i == 0 || time.Since(begin) < enough); i++ {
+			start := time.Now()
+			if err := probe(r); err != nil {
+				return nil, err
+			}
+			nanos = append(nanos, time.Since(start).Nanoseconds())
 		}
-		if took := time.Since(start).Nanoseconds(); i == 0 || took < ns {
-			ns = took
-		}
+		return []int64{slices.Min(nanos)}, nil
 	}
-	return ns, nil
 }
 
 func getppid(r Request) error {

@@ -42,14 +42,14 @@ func api() (all []Dimension) {
 		many := result.Table{ID: c.id + "-load", Title: "Requests a second to brigd: " + c.title, Unit: "1/s", Higher: true,
 			X: "clients", Notes: notes, Question: "How many runs can be made in a second, by so many clients at once?"}
 		all = append(all,
-			Dimension{one, func(ctx context.Context, e *Env, t *result.Table) error {
+			Dimension{Table: one, run: func(ctx context.Context, e *Env, t *result.Table) error {
 				return c.with(e, t, func(readies []*peers.Ready) error {
-					p := Plan{Rounds: e.count(120, 15), Warm: 3, Budget: e.budget(40, 2), Base: itself, Words: stats.Time,
+					p := Plan{Rounds: e.count(120, 15), Budget: e.budget(40, 2), Base: itself, Words: stats.Time,
 						Idle: 10 * time.Millisecond} // for the pools, which refill when a run has ended
 					return timeAll(ctx, e, t, p, readies)
 				})
 			}},
-			Dimension{many, func(ctx context.Context, e *Env, t *result.Table) error {
+			Dimension{Table: many, run: func(ctx context.Context, e *Env, t *result.Table) error {
 				return c.with(e, t, func(readies []*peers.Ready) error {
 					return rates(ctx, e, t, []int{1, 4, 8}, itself, readies)
 				})

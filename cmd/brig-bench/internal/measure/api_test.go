@@ -17,7 +17,7 @@ func TestAPI(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("brigd is built for this test, and there is no compiler: ", err)
 	}
-	e := &Env{Quick: true, Rounds: 2, Brig: filepath.Join(t.TempDir(), "brig"), Dir: t.TempDir(), Progress: quiet}
+	e := &Env{Quick: true, Rounds: 1, Brig: filepath.Join(t.TempDir(), "brig"), Dir: t.TempDir(), Progress: quiet}
 	if out, err := exec.Command("go", "build", "-o", filepath.Dir(e.Brig), "brig/cmd/brigd").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -5,32 +5,35 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 
 	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/peers"
-	"brig/cmd/brig-bench/internal/result"
 	"brig/cmd/brig-bench/internal/stats"
 )
 
-// The test binary is its own worker, as the benchmark is.
+// The test binary is its own payload, and measures in a network apart, as the benchmark does.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == load.Subcommand {
-		if err := load.Serve(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	var err error
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == load.Subcommand:
+		err = load.Perform(os.Args[2:], os.Stdin, os.Stdout)
+	case len(os.Args) > 1 && os.Args[1] == Subcommand:
+		err = Apart(context.Background(), os.Args[2:], os.Stdout)
+	default:
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // env has the contenders that every machine has, bubblewrap if it is there, and no brig program.
 func env(t *testing.T) *Env {
 	t.Helper()
-	e := &Env{Quick: true, Rounds: 2, Brig: "/no/brig", Dir: t.TempDir(), Progress: quiet}
+	e := &Env{Quick: true, Rounds: 1, Brig: "/no/brig", Dir: t.TempDir(), Progress: quiet}
 	h := &peers.Host{Dir: e.Dir, Brig: e.Brig, Root: os.Geteuid() == 0}
 	for _, tool := range peers.All(h) {
 		if n := tool.Info.Name; n == peers.Bare || n == "brig Runner" || n == "bubblewrap" && tool.Info.Absent == "" {
@@ -60,7 +63,7 @@ func TestDimensions(t *testing.T) {
 			t.Errorf("%s has no rows: %q", d.ID, table.Notes)
 		}
 		for _, r := range table.Rows {
-			difference := d.ID == "net-memory" || strings.HasPrefix(d.ID, "growth") || strings.HasSuffix(r.Tool, "added by the network")
+			difference := d.ID == "net-memory" || strings.HasSuffix(r.Tool, "added by the network")
 			if strings.Contains(d.ID, "limits") && os.Geteuid() != 0 && strings.Contains(r.Error, "control group") {
 				continue // an ordinary user may have none to give
 			}
@@ -79,16 +82,6 @@ func TestDimensionsEndWithTheContext(t *testing.T) {
 		if table, err := d.Run(ctx, e); err == nil {
 			t.Errorf("%s goes on: %+v", d.ID, table)
 		}
-	}
-}
-
-func TestGrowthIsPerJailSinceTheFirst(t *testing.T) {
-	usages := []load.Usage{{Jails: 1, RSS: 10 << 20, Threads: 5}, {Jails: 11, RSS: 10<<20 + 120<<10, Threads: 6}}
-	rows := grown([]figure{{"rss", true, 1024, func(u load.Usage) int64 { return u.RSS }},
-		{"threads", false, 1, func(u load.Usage) int64 { return u.Threads }}}, usages)
-	want := []result.Row{{Tool: "rss", X: 11, N: 1, P50: 12}, {Tool: "threads", X: 1, N: 1, P50: 5}, {Tool: "threads", X: 11, N: 1, P50: 6}}
-	if !reflect.DeepEqual(rows, want) {
-		t.Errorf("%+v, not %+v", rows, want)
 	}
 }
 

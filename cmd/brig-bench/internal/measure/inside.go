@@ -26,41 +26,33 @@ func inside() (all []Dimension) {
 		{"socket", "System calls: socket and close",
 			"How long does it take to make a Unix socket, whose family a filter looks at, in the jail?", "", 4000},
 	} {
-		ask := load.Request{Op: op.name, Arg: op.arg, N: op.n}
+		ask := load.Request{Op: op.name, N: op.n, Arg: op.arg}
 		t := result.Table{ID: "inside-" + op.name, Title: op.title, Question: op.question, Unit: "ns", Notes: []string{bar}}
-		all = append(all, Dimension{t, func(ctx context.Context, e *Env, t *result.Table) error {
+		all = append(all, Dimension{Table: t, run: func(ctx context.Context, e *Env, t *result.Table) error {
 			return askInside(ctx, e, t, ask)
 		}})
 	}
 	return all
 }
 
-// askInside asks a process in each tool's jail in turn. Those that could not be started have their row, too.
+// askInside has a process in a fresh jail of each tool measure in turn.
 func askInside(ctx context.Context, e *Env, t *result.Table, ask load.Request) (err error) {
 	if e.Quick {
 		ask.N /= 20
 	}
-	job, err := load.Job()
+	job, err := ask.Job()
 	if err != nil {
 		return err
 	}
-	readies, closeAll := e.prepare(t, job)
+	readies, closeAll := e.prepare(ctx, e.Tools, t, job)
 	defer func() { err = errors.Join(err, closeAll()) }()
-	p := Plan{Rounds: e.count(100, 8), Warm: 1, Words: stats.Time, Budget: e.budget(15, 1), Base: peers.Bare}
 	var all []Contender
 	for _, r := range readies {
-		if e.Quick && r.Tool.Slow {
-			continue
+		if !e.Quick || !r.Tool.Slow {
+			all = append(all, asked(r, func(nanos []int64) float64 { return float64(nanos[0]) / float64(ask.N) }))
 		}
-		c, cerr := load.Within(ctx, r)
-		if cerr != nil {
-			t.Rows = append(t.Rows, result.Row{Tool: r.Tool.Info.Name, Error: cerr.Error()})
-			continue
-		}
-		defer func() { err = errors.Join(err, c.Close()) }()
-		each := func(nanos []int64) float64 { return float64(nanos[0]) / float64(ask.N) }
-		all = append(all, asked(r.Tool.Info.Name, c.Client, ask, each))
 	}
+	p := Plan{Rounds: e.count(100, 8), Words: stats.Time, Budget: e.budget(15, 1), Base: peers.Bare}
 	_, err = e.compare(ctx, t, p, all)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brig/cmd/brig-bench/internal/load"
+	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
 	"brig/cmd/brig-bench/internal/stats"
 )
@@ -18,24 +19,21 @@ type Contender struct {
 	Sample func(ctx context.Context) (float64, error)
 }
 
-// asked returns a contender whose samples are taken by a worker. of converts the times of a reply to a sample.
-func asked(name string, c *load.Client, r load.Request, of func(nanos []int64) float64) Contender {
-	return Contender{name, func(context.Context) (float64, error) {
-		reply, err := c.Ask(r)
+// asked returns a contender whose payload measures. of converts the times that it prints to a sample.
+func asked(r *peers.Ready, of func(nanos []int64) float64) Contender {
+	return Contender{r.Tool.Info.Name, func(context.Context) (float64, error) {
+		nanos, err := load.Ask(r)
 		if err != nil {
 			return 0, err
 		}
-		return of(reply.Nanos), nil
+		return of(nanos), nil
 	}}
 }
-
-func millis(nanos []int64) float64 { return float64(nanos[0]) / 1e6 }
 
 // Plan describes a comparison. The base is sampled twice in each round: the difference of these two series is the
 // noise, and no smaller difference is reported.
 type Plan struct {
 	Rounds int
-	Warm   int           // rounds that are not counted; at least one is made
 	Idle   time.Duration // before each sample
 	Budget time.Duration // no round begins after it, but for the fewest that a verdict needs; 0 is no bound
 	Base   string        // the contender that the others are compared with
@@ -110,7 +108,11 @@ func (e *Env) compare(ctx context.Context, t *result.Table, p Plan, all []Conten
 // warm takes the first samples of each contender, and returns its stride: it takes part in every stride-th round.
 func (s *Series) warm(ctx context.Context, e *Env, all []Contender, least int) ([]int, error) {
 	stride := make([]int, len(all))
-	for i := range max(1, s.plan.Warm) {
+	rounds := 2
+	if e.Quick {
+		rounds = 1
+	}
+	for i := range rounds {
 		for k, c := range all {
 			if s.failed[c.Name] != nil || i > 0 && stride[k] != 1 {
 				continue

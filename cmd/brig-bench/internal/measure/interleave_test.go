@@ -57,7 +57,7 @@ func TestInterleave(t *testing.T) {
 		}
 		return 1, nil
 	}}
-	s, err := Interleave(t.Context(), &Env{Progress: quiet}, Plan{Rounds: 20, Warm: 2, Base: "base", Words: stats.Time},
+	s, err := Interleave(t.Context(), &Env{Progress: quiet}, Plan{Rounds: 20, Base: "base", Words: stats.Time},
 		[]Contender{fixed("half", 1, calls), fixed("base", 2, calls), broken})
 	if err != nil {
 		t.Fatal(err)

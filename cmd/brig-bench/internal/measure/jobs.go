@@ -59,7 +59,7 @@ func starts() (all []Dimension) {
 		if p.limited {
 			t.Notes = append(t.Notes, "limits: 64 MiB of memory, one processor, 64 processes")
 		}
-		all = append(all, Dimension{t, p.run})
+		all = append(all, Dimension{Table: t, run: p.run})
 	}
 	return append(all, throughput())
 }
@@ -80,7 +80,7 @@ func (p payload) run(ctx context.Context, e *Env, t *result.Table) error {
 	if p.isJob() {
 		job.Dir = e.Dir
 	}
-	plan := Plan{Rounds: e.count(p.rounds, p.quick), Warm: 2, Idle: p.idle, Budget: e.budget(60, 2)}
+	plan := Plan{Rounds: e.count(p.rounds, p.quick), Idle: p.idle, Budget: e.budget(60, 2)}
 	return startToExit(ctx, e, t, plan, job)
 }
 

@@ -16,7 +16,7 @@ const BaseTool = "brig run"
 
 // startToExit times a job in the jail of each tool. Those without limits take part all the same, and a note names them.
 func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, job peers.Job) (err error) {
-	readies, closeAll := e.prepare(t, job)
+	readies, closeAll := e.prepare(ctx, e.Tools, t, job)
 	defer func() { err = errors.Join(err, closeAll()) }()
 	var without []string
 	for _, r := range readies {
@@ -49,9 +49,10 @@ func timeAll(ctx context.Context, e *Env, t *result.Table, p Plan, readies []*pe
 }
 
 // prepare makes a job ready with each tool that takes its binds. One that refuses has a row with the reason.
-func (e *Env) prepare(t *result.Table, j peers.Job) (all []*peers.Ready, closeAll func() error) {
-	for _, tool := range e.Tools {
-		if (j.Show != "" || j.Dir != "") && !tool.Binds || j.Show != "" && tool.Box {
+func (e *Env) prepare(ctx context.Context, tools []*peers.Tool, t *result.Table,
+	j peers.Job) (all []*peers.Ready, closeAll func() error) {
+	for _, tool := range tools {
+		if (j.Show != "" || j.Dir != "") && !tool.Binds || j.Show != "" && tool.Box || ctx.Err() != nil {
 			continue
 		}
 		e.Progress(tool.Info.Name + ": preparing")

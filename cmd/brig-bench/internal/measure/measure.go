@@ -16,13 +16,21 @@ type Dimension struct {
 	result.Table // without rows
 	// run measures. An error is a harness that failed; a tool that failed has it in its row. When ctx ends it stops
 	// what it has started and returns ctx's error.
-	run func(ctx context.Context, e *Env, t *result.Table) error
+	run   func(ctx context.Context, e *Env, t *result.Table) error
+	apart bool // run wants a network namespace of its own, with the server in it, and Env.Relays alone
 }
 
 // Run measures.
 func (d Dimension) Run(ctx context.Context, e *Env) (result.Table, error) {
 	t := d.Table
-	err := d.run(ctx, e, &t)
+	if err := ctx.Err(); err != nil {
+		return t, err
+	}
+	run := d.run
+	if d.apart {
+		run = elsewhere
+	}
+	err := run(ctx, e, &t)
 	return t, errors.Join(err, ctx.Err())
 }
 
@@ -59,7 +67,7 @@ func (e *Env) budget(full, quick int) time.Duration {
 	return time.Duration(full) * time.Second
 }
 
-// scratch makes a directory for the tools' files of one worker. Some are a jail's root, which every user may read.
+// scratch makes a directory for files of a tool or a job. Some are a jail's root, which every user may read.
 func (e *Env) scratch() (string, error) {
 	dir, err := os.MkdirTemp(e.Dir, "load-")
 	return dir, errors.Join(err, os.Chmod(dir, 0o755))
@@ -67,7 +75,7 @@ func (e *Env) scratch() (string, error) {
 
 // Dimensions lists them in the order in which they run and are shown.
 func Dimensions() (all []Dimension) {
-	for _, list := range [][]Dimension{starts(), api(), inside(), workers(), growth(), network()} {
+	for _, list := range [][]Dimension{starts(), api(), inside(), network()} {
 		all = append(all, list...)
 	}
 	return all

@@ -14,12 +14,13 @@ import (
 )
 
 func throughput() Dimension {
-	return Dimension{result.Table{ID: "throughput", Title: "Jails a second", Unit: "1/s", Higher: true, X: "clients",
-		Question: "How many jails that run /bin/true can be made in a second, by so many clients at once?"}, runThroughput}
+	return Dimension{run: runThroughput, Table: result.Table{ID: "throughput", Title: "Jails a second", Unit: "1/s",
+		Higher: true, X: "clients",
+		Question: "How many jails that run /bin/true can be made in a second, by so many clients at once?"}}
 }
 
 func runThroughput(ctx context.Context, e *Env, t *result.Table) (err error) {
-	readies, closeAll := e.prepare(t, peers.Job{Args: []string{"/bin/true"}})
+	readies, closeAll := e.prepare(ctx, e.Tools, t, peers.Job{Args: []string{"/bin/true"}})
 	defer func() { err = errors.Join(err, closeAll()) }()
 	return rates(ctx, e, t, []int{1, 4, 8}, BaseTool, readies)
 }

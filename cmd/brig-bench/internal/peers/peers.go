@@ -66,7 +66,6 @@ type Tool struct {
 	Limits bool // takes Job.Limited
 	Binds  bool // takes Job.Show and Job.Dir
 	Box    bool // makes one jail at a time, and does not take Job.Show
-	Daemon bool // makes its jail elsewhere than from the process that is started
 	Slow   bool // takes a tenth of a second or more for a jail
 	// Without is the same jail without the network; nil for tools that give none.
 	Without *Tool
@@ -103,7 +102,7 @@ func (h *Host) env() []string {
 }
 
 // name returns the beginning of the names of control groups, containers and units that the tools make. It is that of
-// the harness's directory, also in its workers, whose directories are below.
+// the harness's directory, also in a process of its own for the network, whose directory is below.
 func (h *Host) name() string {
 	name := filepath.Base(h.Dir)
 	for _, part := range strings.Split(h.Dir, "/") {
@@ -138,7 +137,7 @@ func (p peer) tool(h *Host) *Tool {
 		further = p.root
 	}
 	t := &Tool{Info: result.Tool{Name: p.name, Differs: append(p.differs[:len(p.differs):len(p.differs)], further...)},
-		Limits: p.limits, Binds: p.binds, Box: p.box, Daemon: p.daemon, Slow: p.slow}
+		Limits: p.limits, Binds: p.binds, Box: p.box, Slow: p.slow}
 	env := h.env()
 	path, err := h.find(p.program)
 	switch {

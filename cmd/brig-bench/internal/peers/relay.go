@@ -3,6 +3,7 @@ package peers
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -35,21 +36,16 @@ const slirpLine = `$program --configure --mtu=65520 --disable-host-loopback --en
 
 // Relays looks for every way to a server, in the order in which they are shown.
 func Relays(h *Host) []*Tool {
-	direct := peer{name: Direct, line: bareLine}.tool(h)
-	egress := peer{name: Egress, program: "brig", version: "version", line: egressLine, differs: []string{
+	direct := peer{name: Direct, binds: true, line: bareLine}.tool(h)
+	egress := peer{name: Egress, program: "brig", version: "version", binds: true, line: egressLine, differs: []string{
 		"allowed is one address and port; --net-limit and --ulimit raise two bounds for a thousand connections"}}.tool(h)
-	egress.Without = peer{name: "brig run", program: "brig", line: brigLine}.tool(h)
-	slirp := peer{name: slirp, program: slirp, pkg: slirp, version: "--version", device: "/dev/net/tun", line: bareLine,
-		namespaces: true, differs: []string{"a device and an address in namespaces of their own, as engines set it up; " +
-			"nothing is mounted, dropped or filtered in them", "any address and port may be reached"}}.tool(h)
-	slirp.Without = Namespaces(h, Isolated)
+	egress.Without = peer{name: "brig run", program: "brig", binds: true, line: brigLine}.tool(h)
+	slirp := peer{name: slirp, program: slirp, pkg: slirp, version: "--version", device: "/dev/net/tun", binds: true,
+		line: bareLine, namespaces: true, differs: []string{
+			"a device and an address in namespaces of their own, as engines set it up; " +
+				"nothing is mounted, dropped or filtered in them", "any address and port may be reached"}}.tool(h)
+	slirp.Without = peer{name: Isolated, line: bareLine, namespaces: true}.tool(h)
 	return []*Tool{direct, egress, slirp}
-}
-
-// Namespaces starts a payload without a tool: with package os/exec, in the namespaces of a default jail. Nothing is
-// mounted, dropped or filtered in it.
-func Namespaces(h *Host, name string) *Tool {
-	return peer{name: name, line: bareLine, namespaces: true}.tool(h)
 }
 
 // inNamespaces makes the namespaces of a default jail: namespaces(7). The caller is their root.
@@ -98,15 +94,15 @@ func runSlirp(env []string, program string, pid int) (_ int, _ func() error, err
 	return cmd.Process.Pid, closeAll, nil
 }
 
-// Time starts a payload in the jail and waits for its end: cat, which ends when it may, after the network is ready.
-// Removing the network does not count.
-func (r *Ready) Time() (took time.Duration, err error) {
+// Time starts a payload in the jail and waits for its end. The payload may begin when its standard input ends: its
+// network is ready then. out receives what it prints. Removing the network does not count.
+func (r *Ready) Time(out io.Writer) (took time.Duration, err error) {
 	in, hold, err := os.Pipe()
 	if err != nil {
 		return 0, err
 	}
 	start := time.Now()
-	p, err := r.Start(Streams{In: in})
+	p, err := r.Start(Streams{In: in, Out: out})
 	if err = errors.Join(err, hold.Close(), in.Close()); p == nil {
 		return 0, err
 	}

@@ -10,7 +10,6 @@ type peer struct {
 	limits bool   // takes Job.Limited
 	binds  bool   // takes Job.Show and Job.Dir
 	box    bool   // one jail at a time, in which directories alone can be shown
-	daemon bool   // the jail's parent is another process than the one that is started
 	slow   bool   // takes a tenth of a second or more
 	filter bool   // reads Docker's filter from descriptor 3
 	device string // needs this device
@@ -155,7 +154,7 @@ var table = []peer{
 		line:  "$program --root $state --network=none --platform=ptrace\n@asuser --rootless --ignore-cgroups\n" + ociLine,
 		after: ociAfter},
 	{name: "podman", program: "podman", pkg: "podman", version: "--version",
-		limits: true, binds: true, daemon: true, slow: true,
+		limits: true, binds: true, slow: true,
 		differs: []string{bindsUsr,
 			"a container that is kept in a store and watched by conmon; always in a control group if it may", noInit},
 		line: podmanLine + engineLine + `
@@ -165,7 +164,7 @@ var table = []peer{
 		after: podmanLine + "rm --force --ignore --time 0 $id",
 		close: []string{podmanLine + "system migrate"}}, // a user's podman keeps a process that holds its user namespace
 	{name: "docker", program: "docker", pkg: "docker.io", version: "--version",
-		limits: true, binds: true, daemon: true, slow: true,
+		limits: true, binds: true, slow: true,
 		differs: []string{"no user namespace unless the engine is configured for it",
 			"the jail's parent is the engine's, not the caller; always in a control group", bindsUsr, noInit},
 		line:  "$program " + engineLine + "\n--user 1000:1000 $name:bench\n@arg $1",
