@@ -6,7 +6,6 @@ import (
 
 	"brig/changes"
 	"brig/internal/cli"
-	"brig/internal/words"
 )
 
 // exitRefused is the exit code of apply for a change that the directory does not fit any more.
@@ -39,33 +38,25 @@ func (o *applyOptions) flags() []cli.Flag {
 	})
 }
 
-// applyCmd runs `brig apply`.
-func applyCmd(args []string, std cli.Stdio) int {
-	var o applyOptions
-	list, code := flagsAndWords("apply", o.flags(), args, std)
-	if code >= 0 {
-		return code
-	}
-	return withStore("apply", std, func(store *changes.Store) int {
+// run makes the changes of a set.
+func (o *applyOptions) run(list []string, std cli.Stdio) (code int, err error) {
+	return withStore(func(store *changes.Store) (int, error) {
 		resumed := -1
 		if !o.dryRun {
 			resumed = resume(store, list, std)
 		}
-		if len(list) == 0 {
-			if resumed >= 0 {
-				return resumed
-			}
-			return std.Fail("apply: there is no ID; write it as in brig apply 7f3a, and brig changes lists them")
+		if len(list) == 0 && resumed >= 0 {
+			return resumed, nil
 		}
-		set, err := store.Find(list[0])
+		set, err := find(store, "apply", list)
 		if err != nil {
-			return std.Fail("apply: " + words.Printable(err.Error()))
+			return 0, err
 		}
 		done, err := set.Apply(&changes.ApplyOptions{Paths: list[1:], Force: o.force, Allow: o.allow, DryRun: o.dryRun})
 		if err != nil {
-			return refusedChanges("apply", set, store, err, std)
+			return refusedChanges(set, store, err, std), nil
 		}
-		return std.Emit(o.text(set, done))
+		return std.Emit(o.text(set, done)), nil
 	})
 }
 
@@ -80,7 +71,7 @@ func resume(store *changes.Store, list []string, std cli.Stdio) (code int) {
 		}
 		id := store.Short(set.ID)
 		if _, err := set.Resume(); err != nil {
-			code = max(code, refusedChanges("apply", set, store, err, std))
+			code = max(code, refusedChanges(set, store, err, std))
 			continue
 		}
 		std.Say("apply: the interrupted apply of %s to %s is finished", id, changes.GitQuote(string(set.Dir.Path)))
@@ -90,20 +81,19 @@ func resume(store *changes.Store, list []string, std cli.Stdio) (code int) {
 }
 
 // refusedChanges prints why changes were not made.
-func refusedChanges(what string, set *changes.Set, store *changes.Store, err error, std cli.Stdio) int {
+func refusedChanges(set *changes.Set, store *changes.Store, err error, std cli.Stdio) int {
 	var conflict *changes.ConflictError
 	if !errors.As(err, &conflict) {
-		return std.Fail(what + ": " + words.Printable(err.Error()))
+		return fail(std, "apply", err)
 	}
 	for _, c := range conflict.List {
-		std.Say("%s: %s: %s", what, changes.GitQuote(string(c.Path)), c.Reason)
+		std.Say("apply: %s: %s", changes.GitQuote(string(c.Path)), c.Reason)
 	}
 	nothing := "nothing was changed"
 	if set.Interrupted {
 		nothing = "it stays half applied"
 	}
-	std.Say("%s: %s of %s; brig diff %s shows it", what, nothing, changes.GitQuote(string(set.Dir.Path)),
-		store.Short(set.ID))
+	std.Say("apply: %s of %s; brig diff %s shows it", nothing, changes.GitQuote(string(set.Dir.Path)), store.Short(set.ID))
 	return exitRefused
 }
 
@@ -138,21 +128,15 @@ func (o *discardOptions) flags() []cli.Flag {
 	})
 }
 
-// discardCmd runs `brig discard`.
-func discardCmd(args []string, std cli.Stdio) int {
-	var o discardOptions
-	list, code := flagsAndWords("discard", o.flags(), args, std)
-	if code >= 0 {
-		return code
-	}
+// run removes change sets.
+func (o *discardOptions) run(list []string, std cli.Stdio) (code int, err error) {
 	if (len(list) == 0) != o.all {
-		return std.Fail("discard: write IDs, as in brig discard 7f3a, or --all")
+		return 0, errors.New("write IDs, as in brig discard 7f3a, or --all")
 	}
-	return withStore("discard", std, func(store *changes.Store) int {
+	return withStore(func(store *changes.Store) (int, error) {
 		if o.all {
-			var err error
 			if list, err = store.IDs(); err != nil {
-				return std.Fail("discard: " + words.Printable(err.Error()))
+				return 0, err
 			}
 		}
 		for _, id := range list {
@@ -164,9 +148,9 @@ func discardCmd(args []string, std cli.Stdio) int {
 				err = set.Discard(o.force)
 			}
 			if err != nil {
-				code = std.Fail("discard: " + words.Printable(err.Error()))
+				code = fail(std, "discard", err)
 			}
 		}
-		return max(code, 0)
+		return code, nil
 	})
 }

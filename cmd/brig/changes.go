@@ -18,14 +18,14 @@ import (
 // changeCommands returns the commands about what runs with --cow have left.
 func changeCommands() []cli.Command {
 	return []cli.Command{
-		{Name: "diff", Args: "[FLAG...] ID [PATH...]", What: "show the changes that a run with --cow has left",
-			Flags: new(diffOptions).flags, Run: diffCmd, About: diffAbout},
-		{Name: "apply", Args: "[FLAG...] ID [PATH...]", What: "make these changes in the directory itself",
-			Flags: new(applyOptions).flags, Run: applyCmd, About: applyAbout},
-		{Name: "discard", Args: "[--force] ID...|--all", What: "remove them without a trace",
-			Flags: new(discardOptions).flags, Run: discardCmd},
-		{Name: "changes", Args: "[--json]", What: "list the changes that wait to be applied or discarded",
-			Flags: func() []cli.Flag { return []cli.Flag{cli.JSON(nil)} }, Run: changesCmd, About: changesAbout},
+		command[diffOptions](cli.Command{Name: "diff", Args: "[FLAG...] ID [PATH...]", About: diffAbout,
+			What: "show the changes that a run with --cow has left"}),
+		command[applyOptions](cli.Command{Name: "apply", Args: "[FLAG...] ID [PATH...]", About: applyAbout,
+			What: "make these changes in the directory itself"}),
+		command[discardOptions](cli.Command{Name: "discard", Args: "[--force] ID...|--all",
+			What: "remove them without a trace"}),
+		command[changesOptions](cli.Command{Name: "changes", Args: "[--json]", About: changesAbout,
+			What: "list the changes that wait to be applied or discarded"}),
 	}
 }
 
@@ -95,34 +95,22 @@ func changeLimits(text string) (changes.Limits, error) {
 	return l, nil
 }
 
-// flagsAndWords parses flags and words in any order. The code is -1 if the command is to proceed.
-func flagsAndWords(name string, flags []cli.Flag, args []string, std cli.Stdio) (list []string, code int) {
-	table := &cli.Table{Flags: flags}
-	for {
-		rest, help, err := table.Parse(args)
-		switch before := len(args) - len(rest) - 1; {
-		case err != nil:
-			return nil, std.Fail(strings.Split(name+": "+err.Error(), "\n")...)
-		case help:
-			return nil, std.Emit(program().CommandHelp(name))
-		case len(rest) == 0:
-			return list, -1
-		case before >= 0 && args[before] == "--":
-			return append(list, rest...), -1
-		default:
-			list, args = append(list, rest[0]), rest[1:]
-		}
-	}
-}
-
 // withStore opens the store for a command.
-func withStore(name string, std cli.Stdio, f func(*changes.Store) int) int {
+func withStore(f func(*changes.Store) (int, error)) (code int, err error) {
 	store, err := openChanges()
 	if err != nil {
-		return std.Fail(name + ": " + words.Printable(err.Error()))
+		return 0, err
 	}
 	defer store.Close()
 	return f(store)
+}
+
+// find returns the change set that the first word of a command names.
+func find(store *changes.Store, command string, list []string) (*changes.Set, error) {
+	if len(list) == 0 {
+		return nil, errors.New("there is no ID; write it as in brig " + command + " 7f3a, and brig changes lists them")
+	}
+	return store.Find(list[0])
 }
 
 // listed is a change set in the output of `brig changes --json`.
@@ -135,14 +123,17 @@ type listed struct {
 	LeftOut []changes.Refused `json:"left_out,omitempty"`
 }
 
-// changesCmd runs `brig changes`.
-func changesCmd(args []string, std cli.Stdio) int {
-	asJSON := false
-	if code := flagsOnly("changes", "brig changes, with or without --json", []cli.Flag{cli.JSON(&asJSON)}, args,
-		std); code >= 0 {
-		return code
+// changesOptions are the flags of changes.
+type changesOptions struct{ asJSON bool }
+
+func (o *changesOptions) flags() []cli.Flag { return []cli.Flag{cli.JSON(&o.asJSON)} }
+
+// run lists the change sets.
+func (o *changesOptions) run(list []string, std cli.Stdio) (int, error) {
+	if err := noWords(list, "brig changes, with or without --json"); err != nil {
+		return 0, err
 	}
-	return withStore("changes", std, func(store *changes.Store) int {
+	return withStore(func(store *changes.Store) (int, error) {
 		sets, damaged := store.List()
 		var text strings.Builder
 		list := []listed{}
@@ -150,11 +141,7 @@ func changesCmd(args []string, std cli.Stdio) int {
 			list = append(list, listed{s.ID, s.Dir.Path, s.Interrupted, s.Run, s.Counts, s.LeftOut})
 			text.WriteString(row(store, s, time.Now()))
 		}
-		code := emit(std, asJSON, list, text.String())
-		if damaged != nil {
-			return std.Fail(strings.Split("changes: "+words.Printable(damaged.Error()), "\n")...)
-		}
-		return code
+		return emit(std, o.asJSON, list, text.String()), damaged
 	})
 }
 

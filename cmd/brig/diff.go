@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +21,8 @@ type diffOptions struct {
 	color                  string // auto, always or never; "" is auto
 }
 
+var whens = []string{"auto", "always", "never"}
+
 const diffAbout = "\nThe text is what git apply and patch read. On a terminal it has colours, and what would steer\n" +
 	"the terminal is escaped. A PATH is below the directory, and chooses all below it.\n"
 
@@ -29,40 +31,27 @@ func (o *diffOptions) flags() []cli.Flag {
 		{Name: "stat", Help: "print how many lines of each file have changed", Set: cli.Switch(&o.stat, true)},
 		{Name: "name-only", Help: "print the paths, quoted as by git", Set: cli.Switch(&o.nameOnly, true)},
 		cli.JSON(&o.asJSON),
-		{Name: "color", Args: "WHEN", Words: []string{"auto", "always", "never"}, Set: o.setColor,
+		{Name: "color", Args: "WHEN", Words: whens, Set: o.setColor,
 			Help: "colour the text: auto, for a terminal without NO_COLOR, always or never"},
 	})
 }
 
 func (o *diffOptions) setColor(v []string) error {
-	switch v[0] {
-	case "auto", "always", "never":
-		o.color = v[0]
-		return nil
+	if !slices.Contains(whens, v[0]) {
+		return fmt.Errorf("%s is not a time to colour; %s", words.Quote(v[0]), words.DidYouMean(v[0], whens))
 	}
-	whens := []string{"auto", "always", "never"}
-	return fmt.Errorf("%s is not a time to colour; %s", words.Quote(v[0]), words.DidYouMean(v[0], whens))
+	o.color = v[0]
+	return nil
 }
 
-// diffCmd runs `brig diff`.
-func diffCmd(args []string, std cli.Stdio) int {
-	var o diffOptions
-	list, code := flagsAndWords("diff", o.flags(), args, std)
-	if code >= 0 {
-		return code
-	}
-	if len(list) == 0 {
-		return std.Fail("diff: there is no ID; write it as in brig diff 7f3a, and brig changes lists them")
-	}
-	return withStore("diff", std, func(store *changes.Store) int {
-		set, err := store.Find(list[0])
+// run shows a change set.
+func (o *diffOptions) run(list []string, std cli.Stdio) (int, error) {
+	return withStore(func(store *changes.Store) (int, error) {
+		set, err := find(store, "diff", list)
 		if err == nil {
 			err = o.show(set, list[1:], std)
 		}
-		if err != nil {
-			return std.Fail("diff: " + words.Printable(err.Error()))
-		}
-		return 0
+		return 0, err
 	})
 }
 
@@ -70,8 +59,7 @@ func diffCmd(args []string, std cli.Stdio) int {
 func (o *diffOptions) show(set *changes.Set, paths []string, std cli.Stdio) error {
 	terminal := sys.IsTerminal(std.Out)
 	if !o.stat && !o.nameOnly && !o.asJSON {
-		colored := o.color == "always" || o.color != "never" && terminal && os.Getenv("NO_COLOR") == "" &&
-			os.Getenv("TERM") != "dumb"
+		colored := o.color == "always" || o.color != "never" && colourful(std.Out)
 		err := set.Diff(std.Out, &changes.DiffOptions{Paths: paths, Color: colored, Escape: terminal || colored})
 		if errors.Is(err, unix.EPIPE) {
 			return nil // the reader has seen enough

@@ -39,30 +39,26 @@ func (o *doctorOptions) flags() []cli.Flag {
 const doctorAbout = "\nExit codes:\n  0    a default jail works here\n" +
 	"  1    it does not; a finding with \"fix:\" says what to do\n"
 
-// doctorCmd runs `brig doctor`: it tries jails on this machine and lists the available mechanisms. The exit code is 0
-// if a default jail works and 1 if it does not.
-func doctorCmd(args []string, std cli.Stdio) int {
-	var o doctorOptions
-	usage := "brig doctor, brig doctor --json or brig doctor --delegate USER"
-	if code := flagsOnly("doctor", usage, o.flags(), args, std); code >= 0 {
-		return code
+// run tries jails on this machine and lists the available mechanisms. The exit code is 0 if a default jail works and 1
+// if it does not.
+func (o *doctorOptions) run(list []string, std cli.Stdio) (int, error) {
+	if err := noWords(list, "brig doctor, brig doctor --json or brig doctor --delegate USER"); err != nil {
+		return 0, err
 	}
 	if o.delegate {
 		script, err := nsjail.DelegateScript(o.user)
 		if err != nil {
-			return std.Fail("doctor: --delegate: " + err.Error())
+			return 0, fmt.Errorf("--delegate: %w", err)
 		}
-		return std.Emit(script)
+		return std.Emit(script), nil
 	}
 	d := diagnosis{Findings: nsjail.Diagnose(nsjail.Examine(context.Background()))}
 	d.Works = nsjail.Works(d.Findings)
-	if code := emit(std, o.asJSON, d, d.table(colourful(std.Out))); code != 0 {
-		return code
+	code := emit(std, o.asJSON, d, d.table(colourful(std.Out)))
+	if code == 0 && !d.Works {
+		code = exitNoJail
 	}
-	if !d.Works {
-		return exitNoJail
-	}
-	return 0
+	return code, nil
 }
 
 // colourful reports whether f is a terminal and NO_COLOR is not set: https://no-color.org

@@ -37,19 +37,16 @@ func (o *gcOptions) flags() []cli.Flag {
 		Help: "look below this group, named as in /proc/self/cgroup, instead of brig's own"}}
 }
 
-const gcUsage = "brig gc, with --json or --cgroup-parent PATH"
-
 const gcAbout = "\nThat is what a brig left which was itself killed (SIGKILL, a crash): whatever still runs there " +
 	"is\n" +
 	"killed, and the group removed. So are the sockets that stood for absent protected paths, the\n" +
 	"changes on disk of --cow and --rootfs-writable, and old change sets (brig changes --help).\n" +
 	"Jails that run are left alone.\n"
 
-// gcCmd runs `brig gc`: it ends and removes what killed keepers have left. It does not affect running jails.
-func gcCmd(args []string, std cli.Stdio) int {
-	var o gcOptions
-	if code := flagsOnly("gc", gcUsage, o.flags(), args, std); code >= 0 {
-		return code
+// run ends and removes what killed keepers have left. It does not affect running jails.
+func (o *gcOptions) run(list []string, std cli.Stdio) (code int, err error) {
+	if err := noWords(list, "brig gc, with --json or --cgroup-parent PATH"); err != nil {
+		return 0, err
 	}
 	removed, busy, err := nsjail.CollectGroups(o.parent)
 	ghosts, gerr := nsjail.CollectGhosts()
@@ -59,14 +56,9 @@ func gcCmd(args []string, std cli.Stdio) int {
 	err = errors.Join(err, gerr, serr, cerr)
 	if err == nil || len(removed) > 0 { // else nothing was done, and only the error is printed
 		c := collection{Removed: append([]string{}, removed...), Busy: busy}
-		if code := emit(std, o.asJSON, c, c.text()); code != 0 {
-			return code
-		}
+		code = emit(std, o.asJSON, c, c.text())
 	}
-	if err != nil {
-		return std.Fail("gc: " + words.Printable(err.Error()))
-	}
-	return 0
+	return code, err
 }
 
 // text returns a line for each group and a summary.

@@ -69,6 +69,17 @@ func (inv *invocation) problems() []string {
 	return lines
 }
 
+// ofRun returns a flag that only brig run can do something with, if there is one.
+func (inv *invocation) ofRun() string {
+	for flag, given := range map[string]bool{"--report": inv.report != "", "--report-fd": inv.reportFD >= 0,
+		"--net-log": inv.netLog != "", "--commit": inv.commit != "", "--apply-if-ok": inv.applyIfOK} {
+		if given {
+			return flag
+		}
+	}
+	return ""
+}
+
 // hasCOW reports whether there is a --cow.
 func (inv *invocation) hasCOW() bool {
 	return slices.ContainsFunc(inv.spec.Mounts, func(m nsjail.Mount) bool { return m.Type == nsjail.MountCOW })

@@ -92,11 +92,12 @@ type runReport struct {
 
 // learnRun runs `brig learn`.
 func learnRun(inv *invocation, std cli.Stdio) (code int) {
-	for flag, given := range map[string]bool{"--report": inv.report != "", "--report-fd": inv.reportFD >= 0,
-		"--net-log": inv.netLog != "", "--commit": inv.commit != "", "--apply-if-ok": inv.applyIfOK, "--tty": inv.spec.TTY} {
-		if given {
-			return std.Fail(flag + ": brig learn runs the command more than once; leave it out, and use it with brig run")
-		}
+	flag := inv.ofRun()
+	if inv.spec.TTY {
+		flag = "--tty"
+	}
+	if flag != "" {
+		return std.Fail(flag + ": brig learn runs the command more than once; leave it out, and use it with brig run")
 	}
 	l, err := newLearner(inv, std)
 	if err != nil {

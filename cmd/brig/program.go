@@ -1,13 +1,13 @@
 package main
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 
 	"brig/cmd/brig/internal/bwrap"
 	"brig/cmd/brig/internal/isolate"
 	"brig/internal/cli"
-	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -23,11 +23,10 @@ func program() *cli.Program {
 			payload("spec", "print the JSON that the flags mean, for --spec or for the Go library", printSpec),
 			convertCommand(),
 			verifyCommand(),
-			{Name: "doctor", Args: "[--json|--delegate USER]", Run: doctorCmd, Flags: new(doctorOptions).flags,
-				About: doctorAbout,
-				What:  "say which mechanisms this machine has and what to do about the missing ones"},
-			{Name: "gc", Args: "[--json] [--cgroup-parent PATH]", Run: gcCmd, Flags: new(gcOptions).flags, About: gcAbout,
-				What: "remove the control groups that killed runs have left"},
+			command[doctorOptions](cli.Command{Name: "doctor", Args: "[--json|--delegate USER]", About: doctorAbout,
+				What: "say which mechanisms this machine has and what to do about the missing ones"}),
+			command[gcOptions](cli.Command{Name: "gc", Args: "[--json] [--cgroup-parent PATH]", About: gcAbout,
+				What: "remove the control groups that killed runs have left"}),
 			changed[0], changed[1], changed[2], changed[3],
 			{Name: "isolate", Args: "[OPTION...] --init|--run|--cleanup [-- PROGRAM [ARG...]]", Run: isolate.Main,
 				What: "take the command line of isolate, as when brig is called by that name; docs/isolate.md"},
@@ -54,24 +53,17 @@ func program() *cli.Program {
 	}
 }
 
-func examples() []cli.Example {
-	return []cli.Example{
-		{"brig run -- id", "a command in the default jail: no network, no host files but /usr"},
-		{"brig run --input ./job --output ./out -- python3 /input/analyse.py",
-			"read the directory job, write to the directory out"},
-		{"brig run --work . --timeout 30s --pids-limit 64 -- make test", "a build with limits"},
-		{"brig run --work . -m 512m --cpus 1.5 --cpu-time 1m -- ./untrusted",
-			"limits that a control group holds for all its processes together"},
-		{"brig run --cow . -- make fix; brig diff 7f3a; brig apply 7f3a", "look at what a command did before it counts"},
-		{"brig run --rootfs ./alpine --tty -- /bin/sh", "a shell in another distribution"},
-		{"brig run --work . --allow pypi.org --allow files.pythonhosted.org -- pip install -t . requests",
-			"a network of two names, for any program; the rest is refused and recorded"},
-		{"brig run --work . --json --max-output 64k -- ./untrusted", "a report for a program to read"},
-		{"brig explain --work . -- make test", "what run would do, without doing it"},
-		{"brig explain --seccomp", "the system-call filter"},
-		{"brig verify --work .", "whether this machine holds what these flags claim, attack by attack"},
-		{"brig spec --work . -- make test >job.json; brig run --spec job.json", "the same jail as a file"},
+// exampleText has command lines, and below each what it is for.
+//
+//go:embed examples.txt
+var exampleText string
+
+func examples() (list []cli.Example) {
+	for command := range strings.SplitSeq(strings.TrimSpace(exampleText), "\n\n") {
+		line, what, _ := strings.Cut(command, "\n    ")
+		list = append(list, cli.Example{line, what})
 	}
+	return list
 }
 
 // exitCodes returns the exit codes of run.
@@ -123,20 +115,6 @@ func payload(name, what string, act func(*invocation, cli.Stdio) int) cli.Comman
 		}}
 }
 
-// flagsOnly parses the command line of a command that takes only flags. The code is -1 if the command is to proceed.
-func flagsOnly(name, usage string, flags []cli.Flag, args []string, std cli.Stdio) (code int) {
-	rest, help, err := (&cli.Table{Flags: flags, Hints: hints}).Parse(args)
-	switch {
-	case err != nil:
-		return std.Fail(strings.Split(name+": "+err.Error(), "\n")...)
-	case help:
-		return std.Emit(program().CommandHelp(name))
-	case len(rest) > 0:
-		return std.Fail(name + ": " + words.Quote(rest[0]) + " is not wanted; write " + usage)
-	}
-	return -1
-}
-
 // printSpec runs `brig spec`.
 func printSpec(inv *invocation, std cli.Stdio) int {
 	if inv.image != "" {
@@ -157,57 +135,37 @@ const description = "brig runs a command in Linux namespaces of its own, on a re
 const options = "These are the flags of run, explain and spec. A flag is written --name VALUE or --name=VALUE; " +
 	"those with two values take two words. The first word that is no flag, or what follows --, is the command."
 
-// manualRest writes the sections of brig(1) that follow the flags.
+// manualText has the sections of brig(1) that follow the flags.
+//
+//go:embed manual.txt
+var manualText string
+
+// manualRest writes these sections, and the lists that belong to them.
 func manualRest(m *cli.Page) {
-	m.Section("CONTROL GROUPS", "Limits of memory, processors, block devices and huge pages, and the processor time of "+
-		"all processes together, are held by a control group that brig makes for the jail below its own, or below "+
-		"--cgroup-parent, and removes at the end. Where the machine or the caller's rights cannot hold a limit, brig does "+
-		"not start, unless --optional names its mechanism ("+strings.Join(heldByGroup(),
-		", ")+"); the report then says that "+
-		"it was not enforced. Two have a fall-back: --cpu-time limits each process by itself, and --pids-limit counts in "+
-		"the user namespace; --require cpu_time refuses the first. An ordinary user of a machine with systemd is given a "+
-		"group to divide by --systemd-scope.",
-		"What a brig that was itself killed leaves behind is removed by brig gc.")
-	m.Section("VARIABLES", "The command gets PATH, HOME, LANG, TERM and the caller's TZ, and what --env, --env-file and "+
-		"--pass-env add. A glob of --pass-env never matches a name that looks like a secret (*TOKEN*, *SECRET*, *KEY*, "+
-		"*PASS*, *CREDENTIAL*, those of cloud providers and of agents), one that steers the dynamic loader (LD_*), or a URL "+
-		"with a password in it; such a variable must be named in full.")
-	m.Section("REPORT", "--report, --report-fd and --json give one JSON object that says how the command ended, what it "+
-		"used and what was in force. An exit code can be forged by the command; the report cannot.")
-	m.Section("LEARNING", "brig learn takes the flags of run and these. "+
-		strings.TrimSpace(strings.ReplaceAll(learnAbout, "\n", " ")),
-		"It does not see what a program lacks without a system call, such as a variable. A command that exits with 0 "+
-			"although it has failed works, as far as brig learn knows: let it end with a test, as in "+
-			"sh -c 'make && test -s out'.")
-	for _, f := range newBuilder("learn", nil).learnFlags() {
-		m.Item("--"+f.Name, f.Args, f.Help)
+	flags := func(list []cli.Flag) {
+		for _, f := range list {
+			m.Item("--"+f.Name, f.Args, f.Help)
+		}
 	}
-	m.Section("CHANGE SETS", "What a run with --cow has written waits in a change set, whose id is printed at the end. "+
-		"brig diff shows it, brig apply makes the changes in the directory itself, brig discard removes them, brig "+
-		"changes lists all. Change sets are in /var/lib/brig/changes of root, for others in "+
-		"$XDG_STATE_HOME/brig/changes or ~/.local/state/brig/changes, or in the directory that the variable "+
-		"BRIG_CHANGES names. A run removes those that are older than 30 days or exceed 100 sets or 8 GiB, the oldest "+
-		"first, unless BRIG_CHANGES_KEEP says otherwise, as in age=720h,count=100,size=8g.",
-		"brig apply changes nothing, and exits with 1, if a file that is concerned is not what the run saw. It can be "+
-			"interrupted at any time: the next one goes on.")
-	m.Section("VERIFICATION", "brig verify takes the flags of run and these. It performs the attacks of brig's own test "+
-		"suite on this machine, each in such a jail of its own, and prints by layer what was tried, held, got through, is "+
-		"given up by a flag, and does not apply. What an attack looks for is made for it, and nothing of the caller's is "+
-		"written to. The exit status is 0 if all that is claimed has held, and 1 if something got through or nothing could "+
-		"be verified.")
-	for _, f := range verifyFlags(nil) {
-		m.Item("--"+f.Name, f.Args, f.Help)
+	about := strings.TrimSpace(strings.ReplaceAll(learnAbout, "\n", " "))
+	text := strings.NewReplacer("$HELD", strings.Join(heldByGroup(), ", "), "$LEARN", about).Replace(manualText)
+	for title, paragraphs := range sections(text) {
+		m.Section(title, paragraphs...)
+		switch title {
+		case "LEARNING":
+			flags(newBuilder("learn", nil).learnFlags())
+		case "VERIFICATION":
+			flags(verifyFlags(nil))
+		case "BUBBLEWRAP":
+			for _, v := range bwrap.Variables() {
+				m.Item(v.Name, v.Value, v.Help)
+			}
+		case "EXIT STATUS":
+			for _, e := range exitCodes() {
+				m.Item(e[0], "", e[1])
+			}
+		}
 	}
-	m.Section("BUBBLEWRAP", "Called bwrap, or as brig bwrap, brig takes the command line of bubblewrap and shares what "+
-		"that shares. These variables add what bubblewrap does not have; docs/bwrap.md has what differs.")
-	for _, v := range bwrap.Variables() {
-		m.Item(v.Name, v.Value, v.Help)
-	}
-	m.Section("EXIT STATUS")
-	for _, e := range exitCodes() {
-		m.Item(e[0], "", e[1])
-	}
-	m.Section("SEE ALSO", "namespaces(7), user_namespaces(7), cgroups(7), seccomp(2), getrlimit(2), brigd(8)")
 }
 
 // heldByGroup returns the limits that only a control group can hold.

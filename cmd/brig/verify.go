@@ -48,11 +48,8 @@ func verifyFlags(inv *invocation) []cli.Flag {
 
 // verify runs `brig verify`: it executes brigd, which has the attacks, with the Spec in a file in memory.
 func verify(inv *invocation, std cli.Stdio) int {
-	for flag, given := range map[string]bool{"--report": inv.report != "", "--report-fd": inv.reportFD >= 0,
-		"--net-log": inv.netLog != "", "--commit": inv.commit != "", "--apply-if-ok": inv.applyIfOK} {
-		if given {
-			return std.Fail("verify: " + flag + " is for the run of a command, which verify does not run; leave it out")
-		}
+	if flag := inv.ofRun(); flag != "" {
+		return std.Fail("verify: " + flag + " is for the run of a command, which verify does not run; leave it out")
 	}
 	if bad := inv.spec.NotUTF8(); len(bad) > 0 {
 		return std.Fail(inv.translate(bad[0]))
