@@ -27,28 +27,32 @@ func (p Power) String() string {
 	return [...]string{"room", "public", "own", "copy", "network", "filter", "private"}[p]
 }
 
+// MarshalText returns the same for JSON.
+func (p Power) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
 // Proposal is a flag of brig run, with its values as one or two words more.
 type Proposal struct {
-	Flag  []string
-	Power Power
-	Count int    // of the failed calls that it is for
-	Call  string // the first of them
-	Path  string // its path, address or name
-	Errno string
-	// Untried is set if `brig learn` must not try it by itself.
-	Untried bool
+	Flag  []string `json:"flag"`
+	Power Power    `json:"power"`
+	Count int      `json:"calls"` // the failed calls that it is for
+	Call  string   `json:"call"`  // the first of them
+	Errno string   `json:"errno"`
+	Path  string   `json:"path,omitempty"` // of the call, or its address or name
+	Tried bool     `json:"tried"`          // in the last run of `brig learn`
+	// Costly is set if `brig learn` must not try it by itself.
+	Costly bool `json:"-"`
 }
 
 // Reads reports whether a jail without network may have it for a trial: what it shows can go nowhere.
-func (p *Proposal) Reads() bool { return p.Power < Network && !p.Untried }
+func (p *Proposal) Reads() bool { return p.Power < Network && !p.Costly }
 
 // Withheld is what failed and has no proposal, with the reason.
 type Withheld struct {
-	Path  string
-	Call  string
-	Errno string
-	Count int
-	Why   string
+	Path  string `json:"path,omitempty"`
+	Call  string `json:"call"`
+	Errno string `json:"errno"`
+	Count int    `json:"calls"`
+	Why   string `json:"why"`
 }
 
 // Advice is the answer to an Input.

@@ -177,6 +177,6 @@ func (a *advisor) limits() {
 		default:
 			continue
 		}
-		p.Untried = true // it would take longer or more of the machine than the caller has allowed
+		p.Costly = true // it would take longer or more of the machine than the caller has allowed
 	}
 }

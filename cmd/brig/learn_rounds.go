@@ -13,32 +13,14 @@ import (
 
 // learned is the output of learn --json.
 type learned struct {
-	Works     bool            `json:"works"` // the last run with these flags exited with 0
-	Runs      int             `json:"runs"`
-	ExitCode  int             `json:"exit_code"`
-	Flags     []string        `json:"flags"`
-	Proposals []proposed      `json:"proposals"`
-	Withheld  []withheld      `json:"withheld"`
-	Unneeded  []proposed      `json:"unneeded"` // what has failed as well, if it works all the same
-	Spec      json.RawMessage `json:"spec"`
-}
-
-type proposed struct {
-	Flag  []string `json:"flag"`
-	Power string   `json:"power"`
-	Calls int      `json:"calls"`
-	Call  string   `json:"call"`
-	Errno string   `json:"errno"`
-	Path  string   `json:"path,omitempty"`
-	Tried bool     `json:"tried"`
-}
-
-type withheld struct {
-	Path  string `json:"path,omitempty"`
-	Call  string `json:"call"`
-	Errno string `json:"errno"`
-	Calls int    `json:"calls"`
-	Why   string `json:"why"`
+	Works     bool             `json:"works"` // the last run with these flags exited with 0
+	Runs      int              `json:"runs"`
+	ExitCode  int              `json:"exit_code"`
+	Flags     []string         `json:"flags"`
+	Proposals []learn.Proposal `json:"proposals"`
+	Withheld  []learn.Withheld `json:"withheld"`
+	Unneeded  []learn.Proposal `json:"unneeded"` // what has failed as well, if it works all the same
+	Spec      json.RawMessage  `json:"spec"`
 }
 
 // learn runs the command until it works or nothing more can be tried, and then without each flag that it may not need.
@@ -135,37 +117,38 @@ func (l *learner) with(flags []string) (*invocation, error) {
 	return inv, err
 }
 
-// found puts the answer together.
+// found puts the answer together. The payload may have chosen paths, and parts of reasons.
 func (l *learner) found(rep *runReport, tried []learn.Proposal) (*learned, error) {
 	advice := learn.Advise(&l.input)
 	out := &learned{Works: rep.Status == nsjail.StatusOK, Runs: l.runs, ExitCode: rep.code, Flags: []string{},
-		Proposals: []proposed{}, Withheld: []withheld{}, Unneeded: []proposed{}}
-	in := func(list []learn.Proposal, p learn.Proposal) bool {
-		return slices.ContainsFunc(list, func(o learn.Proposal) bool { return same(p, o) })
-	}
+		Proposals: []learn.Proposal{}, Withheld: []learn.Withheld{}, Unneeded: []learn.Proposal{}}
 	list := tried
 	if !out.Works {
 		list = l.choose(false)
 	}
 	for _, p := range list {
-		if i := slices.IndexFunc(advice.Proposals, func(o learn.Proposal) bool { return same(p, o) }); i >= 0 {
+		if i := index(advice.Proposals, p); i >= 0 {
 			p = advice.Proposals[i] // with the calls of all runs
 		}
+		p.Tried, p.Path = index(tried, p) >= 0, words.Printable(p.Path)
 		out.Flags = append(out.Flags, p.Flag...)
-		out.Proposals = append(out.Proposals, asJSON(&p, in(tried, p)))
+		out.Proposals = append(out.Proposals, p)
 	}
 	for _, p := range advice.Proposals {
+		p.Path = words.Printable(p.Path)
 		why := l.refused[strings.Join(p.Flag, "\x00")]
 		switch {
-		case in(list, p):
+		case index(list, p) >= 0:
 		case why != "":
-			out.Withheld = append(out.Withheld, held(p.Path, p.Call, p.Errno, p.Count, why))
+			w := learn.Withheld{Path: p.Path, Call: p.Call, Errno: p.Errno, Count: p.Count, Why: words.Printable(why)}
+			out.Withheld = append(out.Withheld, w)
 		case out.Works:
-			out.Unneeded = append(out.Unneeded, asJSON(&p, false))
+			out.Unneeded = append(out.Unneeded, p)
 		}
 	}
 	for _, w := range advice.Withheld {
-		out.Withheld = append(out.Withheld, held(w.Path, w.Call, w.Errno, w.Count, w.Why))
+		w.Path, w.Why = words.Printable(w.Path), words.Printable(w.Why)
+		out.Withheld = append(out.Withheld, w)
 	}
 	inv, err := l.with(out.Flags)
 	if err != nil {
@@ -178,12 +161,7 @@ func (l *learner) found(rep *runReport, tried []learn.Proposal) (*learned, error
 	return out, nil
 }
 
-// held returns an entry of what is withheld. The payload may have chosen the path, and a part of the reason.
-func held(path, call, errno string, calls int, why string) withheld {
-	return withheld{words.Printable(path), call, errno, calls, words.Printable(why)}
-}
-
-func asJSON(p *learn.Proposal, tried bool) proposed {
-	return proposed{Flag: p.Flag, Power: p.Power.String(), Calls: p.Count, Call: p.Call, Errno: p.Errno,
-		Path: words.Printable(p.Path), Tried: tried}
+// index returns where a list has the flag of a proposal, or -1.
+func index(list []learn.Proposal, p learn.Proposal) int {
+	return slices.IndexFunc(list, func(o learn.Proposal) bool { return same(p, o) })
 }

@@ -46,7 +46,7 @@ func (l *learner) text(f *learned) string {
 			if !p.Tried {
 				note = " (not tried)"
 			}
-			fmt.Fprintf(&b, "%-8s %6d  %s%s\n%17s%s %s: %s\n", p.Power, p.Calls, shellWords(p.Flag), note, "", p.Call,
+			fmt.Fprintf(&b, "%-8s %6d  %s%s\n%17s%s %s: %s\n", p.Power, p.Count, shellWords(p.Flag), note, "", p.Call,
 				shellWords([]string{p.Path}), p.Errno)
 		}
 	}
