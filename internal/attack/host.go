@@ -4,15 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
-
-// lockThread keeps the goroutine on its thread for good: the thread's credentials are no longer those of the others,
-// and the runtime ends such a thread with its goroutine.
-func lockThread() { runtime.LockOSThread() }
 
 // setupCoreDump looks for a core file in the writable directory.
 func setupCoreDump(t T, s *Scene) {
@@ -20,9 +15,7 @@ func setupCoreDump(t T, s *Scene) {
 	if err != nil || strings.ContainsAny(string(pattern), "|/") {
 		t.Skipf("core dumps do not go to the working directory here: core_pattern is %q (%v)", pattern, err)
 	}
-	if err := os.Chmod(s.Path("work"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(s.Path("work"), 0o777))
 	s.Check(func() string {
 		if list, err := filepath.Glob(s.Path("work/core*")); err != nil || len(list) > 0 {
 			return "the crash left a core dump on the host"
@@ -56,23 +49,19 @@ func setupForgedReport(t T, s *Scene) {
 
 // setupSubmount puts a writable mount below $DIR/in: read-only has to reach it too.
 func setupSubmount(t T, s *Scene) {
-	p := s.Path("in/sub")
-	if err := os.Mkdir(p, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mount("tmpfs", p, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=64k,mode=777"); err != nil {
-		t.Fatal(err)
-	}
+	s.mount(t, "tmpfs", "in/sub", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=64k,mode=777")
+	s.absent("in/sub/planted")
+}
+
+// mount mounts something on a directory of $DIR, which it makes: mount(2).
+func (s *Scene) mount(t T, source, to, fstype string, flags uintptr, data string) {
+	t.Helper()
+	s.dir(t, to)
+	must(t, unix.Mount(source, s.Path(to), fstype, flags, data))
 	t.Cleanup(func() {
-		if err := unix.Unmount(p, unix.MNT_DETACH); err != nil {
+		if err := unix.Unmount(s.Path(to), unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
-	})
-	s.Check(func() string {
-		if _, err := os.Stat(p + "/planted"); err == nil {
-			return "a file was written to the submount of the host"
-		}
-		return ""
 	})
 }
 
@@ -80,16 +69,9 @@ func setupSubmount(t T, s *Scene) {
 // by path finds the places of the masks.
 func setupImageProc(t T, s *Scene) {
 	for _, d := range []string{"usr", "dev", "escape", "acpi", "bus", "fs", "irq", "sys"} {
-		if err := os.MkdirAll(s.Path("root/"+d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		s.dir(t, "root/"+d)
 	}
-	for name, text := range map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64",
-		"proc": "."} {
-		if err := os.Symlink(text, s.Path("root/"+name)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.links(t, map[string]string{"proc": "."})
 }
 
 // setupImageEtc makes $DIR/root, an image whose /etc is a link to $DIR/victim, a directory in the image and on the
@@ -97,33 +79,30 @@ func setupImageProc(t T, s *Scene) {
 func setupImageEtc(t T, s *Scene) {
 	setupImage(t, s)
 	for _, name := range []string{"tmp", "work", "escape"} {
-		if err := os.Remove(s.Path("root/" + name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(s.Path("root/"+name)))
 	}
-	if err := os.MkdirAll(s.Path("root")+s.Path("victim"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(s.Path("victim"), s.Path("root/etc")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(s.Path("root")+s.Path("victim"), 0o755))
+	must(t, os.Symlink(s.Path("victim"), s.Path("root/etc")))
 }
 
 // setupImage makes $DIR/root, an image whose directories for the jail's own mounts are links to the host's $DIR/victim.
 func setupImage(t T, s *Scene) {
 	for _, d := range []string{"usr", "dev", "proc"} {
-		if err := os.MkdirAll(s.Path("root/"+d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		s.dir(t, "root/"+d)
 	}
-	links := map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64",
-		"tmp": s.Path("work"), "work": s.Path("work"), "escape": s.Path("victim")}
-	for name, text := range links {
-		if err := os.Symlink(text, s.Path("root/"+name)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.links(t, map[string]string{"tmp": s.Path("work"), "work": s.Path("work"), "escape": s.Path("victim")})
 	s.stays("the set-up followed a link of the image and wrote to the host")
+}
+
+// links makes symbolic links in the image: those of a merged /usr, and these.
+func (s *Scene) links(t T, more map[string]string) {
+	t.Helper()
+	for _, name := range []string{"bin", "sbin", "lib", "lib64"} {
+		must(t, os.Symlink("usr/"+name, s.Path("root/"+name)))
+	}
+	for name, text := range more {
+		must(t, os.Symlink(text, s.Path("root/"+name)))
+	}
 }
 
 // stays checks that nothing was written to $DIR/victim.
@@ -139,18 +118,13 @@ func (s *Scene) stays(why string) {
 
 // setupPlantedLink plants a link to the host's $DIR/victim in the writable directory $DIR/work.
 func setupPlantedLink(t T, s *Scene) {
-	if err := os.Symlink(s.Path("victim"), s.Path("work/link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(s.Path("victim"), s.Path("work/link")))
 	s.stays("the set-up followed the link and wrote to the host")
 }
 
 // setupProtected makes a hook in $DIR/work, which has to stay as it is.
 func setupProtected(t T, s *Scene) {
-	if err := os.MkdirAll(s.Path("work/.git/hooks"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	s.write(t, "work/.git/hooks/pre-commit", "good")
+	s.files(t, map[string]string{"work/.git/hooks/pre-commit": "good"})
 	s.Check(func() string {
 		if b, err := os.ReadFile(s.Path("work/.git/hooks/pre-commit")); err == nil && string(b) != "good" {
 			return "the host's hook was replaced"
@@ -161,22 +135,14 @@ func setupProtected(t T, s *Scene) {
 
 // setupHardLink makes a second name of it.
 func setupHardLink(t T, s *Scene) {
-	if err := os.Link(s.Path("work/.git/hooks/pre-commit"), s.Path("work/same")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Link(s.Path("work/.git/hooks/pre-commit"), s.Path("work/same")))
 }
 
 // setupFIFO makes a FIFO that the host reads.
 func setupFIFO(t T, s *Scene) {
-	if err := unix.Mkfifo(s.Path("in/fifo"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(s.Path("in/fifo"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Mkfifo(s.Path("in/fifo"), 0o666))
+	must(t, os.Chmod(s.Path("in/fifo"), 0o666))
 	fd, err := unix.Open(s.Path("in/fifo"), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { unix.Close(fd) })
 }

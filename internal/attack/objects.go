@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,16 +16,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func setupUnixSocket(t T, s *Scene) {
-	// a short path: sun_path holds 108 bytes
-	l, err := net.Listen("unix", s.Path("in/sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
+// listen returns the address of a socket that the host listens on.
+func listen(t T, network, address string) net.Addr {
+	t.Helper()
+	l, err := net.Listen(network, address)
+	must(t, err)
 	t.Cleanup(func() { l.Close() })
-	if err := os.Chmod(s.Path("in/sock"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	return l.Addr()
+}
+
+func setupUnixSocket(t T, s *Scene) {
+	listen(t, "unix", s.Path("in/sock")) // a short path: sun_path holds 108 bytes
+	must(t, os.Chmod(s.Path("in/sock"), 0o777))
 }
 
 // setupLateSocket makes a socket that anybody may connect to when the payload is there: when work/ready is.
@@ -56,35 +59,21 @@ func setupLateSocket(t T, s *Scene) {
 }
 
 func setupAbstractSocket(t T, s *Scene) {
-	l, err := net.Listen("unix", "@"+s.Vars["MARK"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
+	listen(t, "unix", "@"+s.Vars["MARK"])
 }
 
 func setupLoopback(t T, s *Scene) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	_, s.Vars["PORT"], _ = net.SplitHostPort(l.Addr().String())
+	_, s.Vars["PORT"], _ = net.SplitHostPort(listen(t, "tcp", "127.0.0.1:0").String())
 }
 
 // setupSessionKey makes a session keyring with a secret, $KEY, for this thread and the launcher that it starts.
 func setupSessionKey(t T, s *Scene) {
-	lockThread()
-	if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil { // without a name
-		t.Fatal(err)
-	}
+	runtime.LockOSThread()                                                 // for good: other threads keep their keyring
+	_, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) // without a name
+	must(t, err)
 	id, err := unix.AddKey("user", "brig-escape", []byte("host-secret-key"), unix.KEY_SPEC_SESSION_KEYRING)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.KeyctlSetperm(id, 0x3f3f0000); err != nil { // all to possessor and owner
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, unix.KeyctlSetperm(id, 0x3f3f0000)) // all to possessor and owner
 	s.Vars["KEY"] = strconv.Itoa(id)
 }
 
@@ -92,18 +81,12 @@ func setupSessionKey(t T, s *Scene) {
 func setupSharedMemory(t T, s *Scene) {
 	key := os.Getpid()<<8 | 0x5e
 	id, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|0o666)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
 	b, err := unix.SysvShmAttach(id, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	copy(b, "host-secret-shm")
-	if err := unix.SysvShmDetach(b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.SysvShmDetach(b))
 	s.Vars["SHMKEY"] = strconv.Itoa(key)
 }
 
@@ -119,17 +102,13 @@ func setupMessageQueue(t T, s *Scene) {
 
 func setupPosixQueue(t T, s *Scene) {
 	name, err := unix.BytePtrFromString(s.Vars["MARK"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fd, _, e := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(name)),
 		unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o666, 0, 0, 0)
 	if e != 0 {
 		t.Fatal(e)
 	}
-	if err := unix.Fchmod(int(fd), 0o666); err != nil { // past the umask
-		t.Fatal(err)
-	}
+	must(t, unix.Fchmod(int(fd), 0o666)) // past the umask
 	t.Cleanup(func() {
 		unix.Close(int(fd))
 		_, _, _ = unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(name)), 0, 0)
@@ -138,22 +117,15 @@ func setupPosixQueue(t T, s *Scene) {
 
 func setupDevShm(t T, s *Scene) {
 	p := "/dev/shm/" + s.Vars["MARK"]
-	if err := os.WriteFile(p, []byte("host"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(p, []byte("host"), 0o644))
 	t.Cleanup(func() { os.Remove(p) })
 }
 
 // setupFlock holds a lock on the host's $DIR/in/file.
 func setupFlock(t T, s *Scene) {
 	f, err := os.Open(s.Path("in/file"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		t.Fatal(err)
-	}
+	keep(t, f, err)
+	must(t, unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB))
 }
 
 // setupToucher reads the host's $DIR/in/file again and again, as another jail would.
@@ -177,9 +149,7 @@ func setupToucher(t T, s *Scene) {
 
 // setupOwner looks that files in the writable directory belong to its owner.
 func setupOwner(t T, s *Scene) {
-	if err := os.Chmod(s.Path("work"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(s.Path("work"), 0o777))
 	s.Check(func() string {
 		st, err := os.Stat(s.Path("work/made"))
 		if err != nil {
@@ -213,12 +183,8 @@ func setupSetuid(t T, s *Scene) {
 }
 
 func setupDevice(t T, s *Scene) {
-	if err := unix.Mknod(s.Path("in/zero"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(s.Path("in/zero"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Mknod(s.Path("in/zero"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5))))
+	must(t, os.Chmod(s.Path("in/zero"), 0o666))
 }
 
 // Snapshot lists a tree with everything that a payload could have changed in it.
@@ -237,8 +203,6 @@ func Snapshot(t T, dir string) (list []string) {
 			st.Atim, st.Mtim, st.Ctim, b, xattrs[:max(0, n)]))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return list
 }

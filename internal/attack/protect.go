@@ -25,9 +25,7 @@ func setupRepository(t T, s *Scene) {
 
 func (s *Scene) dir(t T, name string) {
 	t.Helper()
-	if err := os.MkdirAll(s.Path(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(s.Path(name), 0o755))
 }
 
 func (s *Scene) files(t T, files map[string]string) {
@@ -38,14 +36,19 @@ func (s *Scene) files(t T, files map[string]string) {
 	}
 }
 
+// kept makes files that have to stay as they are.
+func (s *Scene) kept(t T, files map[string]string) {
+	t.Helper()
+	s.files(t, files)
+	s.unchanged(t, files)
+}
+
 // unchanged looks that files keep their content, inode, mode and times.
 func (s *Scene) unchanged(t T, files map[string]string) {
 	t.Helper()
 	before := map[string]syscall.Stat_t{}
 	for name := range files {
-		if err := os.Chtimes(s.Path(name), time.Unix(1e9, 0), time.Unix(1e9, 0)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(s.Path(name), time.Unix(1e9, 0), time.Unix(1e9, 0)))
 		before[name] = stat(s.Path(name))
 	}
 	s.Check(func() string {
@@ -85,9 +88,7 @@ func setupHookLink(t T, s *Scene) { s.link(t, "work/.git/hooks/pre-commit") }
 
 // link makes work/same, a hard link to a file. That the link count changes is no attack.
 func (s *Scene) link(t T, name string) {
-	if err := os.Link(s.Path(name), s.Path("work/same")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Link(s.Path(name), s.Path("work/same")))
 	s.checks = nil
 	s.unchanged(t, map[string]string{name: "good"})
 }
@@ -95,9 +96,7 @@ func (s *Scene) link(t T, name string) {
 // setupLinkedDirectory makes .vscode a link to a directory beside it.
 func setupLinkedDirectory(t T, s *Scene) {
 	s.files(t, map[string]string{"work/settings/file": "good"})
-	if err := os.Symlink("settings", s.Path("work/.vscode")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("settings", s.Path("work/.vscode")))
 	s.checks = nil
 	s.unchanged(t, map[string]string{"work/settings/file": "good"})
 	s.Check(func() string {
@@ -111,8 +110,7 @@ func setupLinkedDirectory(t T, s *Scene) {
 func setupWorktree(t T, s *Scene) {
 	files := map[string]string{"work/.git/worktrees/w/commondir": "../..",
 		"work/.git/worktrees/w/gitdir": "/somewhere/.git"}
-	s.files(t, files)
-	s.unchanged(t, files)
+	s.kept(t, files)
 	s.absent("work/.git/worktrees/w/config.worktree")
 }
 
@@ -129,8 +127,7 @@ func setupSubmodule(t T, s *Scene) {
 
 func setupGitfile(t T, s *Scene) {
 	files := map[string]string{"work/.git": "gitdir: " + s.Path("victim") + "\n"}
-	s.files(t, files)
-	s.unchanged(t, files)
+	s.kept(t, files)
 	s.absent("work/.mcp.json")
 }
 
@@ -141,8 +138,7 @@ func setupHooksPath(t T, s *Scene) {
 			"[include]\n\tpath = ../none\n[include]\n\tpath = ../no/dir\n[core]\n\thooksPath =\n"})
 	files := map[string]string{"work/.husky/pre-commit": "good", "work/.husky/_/pre-commit": "good",
 		"work/.gitconfig": "[includeIf \"gitdir:/\"]\n\tpath = deep/more\n", "work/deep/more": "good"}
-	s.files(t, files)
-	s.unchanged(t, files)
+	s.kept(t, files)
 	s.absent("work/none", "work/no")
 }
 
@@ -152,34 +148,19 @@ func setupHeadless(t T, s *Scene) {
 	const config = "[core]\n\trepositoryformatversion = 0\n"
 	files := map[string]string{"work/config": config, "work/hooks/pre-commit": "good",
 		"work/modules/libs/s/config": config, "work/modules/libs/s/hooks/pre-commit": "good"}
-	s.files(t, files)
-	s.unchanged(t, files)
+	s.kept(t, files)
 	s.absent("work/modules/libs/s/commondir")
 }
 
 // setupBoundHooks shows a directory of the hooks as $DIR/alias, too.
 func setupBoundHooks(t T, s *Scene) {
 	files := map[string]string{"work/.git/HEAD": "ref: refs/heads/main", "work/.git/hooks/lib/tool": "good"}
-	s.files(t, files)
-	s.unchanged(t, files)
-	s.bindMount(t, "work/.git/hooks/lib", "alias")
+	s.kept(t, files)
+	s.mount(t, s.Path("work/.git/hooks/lib"), "alias", "", unix.MS_BIND, "")
 }
 
 // setupBoundBelow shows the hooks of a repository as $DIR/work/shown, too.
 func setupBoundBelow(t T, s *Scene) {
 	setupRepository(t, s)
-	s.bindMount(t, "work/.git/hooks", "work/shown")
-}
-
-func (s *Scene) bindMount(t T, from, to string) {
-	t.Helper()
-	s.dir(t, to)
-	if err := unix.Mount(s.Path(from), s.Path(to), "", unix.MS_BIND, ""); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(s.Path(to), unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	s.mount(t, s.Path("work/.git/hooks"), "work/shown", "", unix.MS_BIND, "")
 }

@@ -25,6 +25,14 @@ type T interface {
 	Cleanup(f func())
 }
 
+// must ends the set-up on an error.
+func must(t T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Scene is what an attack finds on the host, made anew for each run.
 type Scene struct {
 	// Vars are the names that headers may use, such as $DIR.
@@ -55,17 +63,13 @@ func (a *Attack) New(t T, payloadUID int) *Scene {
 func NewScene(t T) *Scene {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "brig-escape-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &Scene{Vars: map[string]string{"DIR": dir, "MARK": filepath.Base(dir), "SECRETS": dir + "/secret",
 		"WORKDIR": "/work", "TARGETS": ""}}
 	for name, mode := range map[string]os.FileMode{"": 0o755, "in": 0o755, "work": 0o755, "victim": 0o777} {
 		p := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(p, mode), os.Chmod(p, mode)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(p, mode), os.Chmod(p, mode)))
 	}
 	for _, name := range []string{"secret", "in/file"} {
 		s.write(t, name, "host-secret "+s.Vars["MARK"]+"\n")
@@ -78,9 +82,7 @@ func (s *Scene) Path(name string) string { return filepath.Join(s.Vars["DIR"], n
 
 func (s *Scene) write(t T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(s.Path(name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(s.Path(name), []byte(text), 0o644))
 }
 
 // Expand replaces $NAME.
@@ -126,22 +128,16 @@ var setups = map[string]func(T, *Scene){
 
 func setupSecretEnv(t T, s *Scene) {
 	// not t.Setenv, which parallel tests may not use; every scene sets the same
-	if err := os.Setenv("ESCAPE_API_TOKEN", "host-secret-env"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Setenv("ESCAPE_API_TOKEN", "host-secret-env"))
 }
 
 func setupHostNames(t T, s *Scene) {
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Vars["HOSTNAME"] = host
 	for _, ns := range []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"} {
 		link, err := os.Readlink("/proc/self/ns/" + ns)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.Vars["NS_"+ns] = link
 	}
 }
@@ -159,9 +155,7 @@ func setupHostProcess(t T, s *Scene) {
 	cmd := exec.Command("/bin/sleep", "30")
 	cmd.Args[0] = s.Vars["MARK"]
 	s.payloadUser(cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	s.Vars["HOSTPID"] = strconv.Itoa(cmd.Process.Pid)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	s.Check(func() string {
@@ -208,12 +202,8 @@ func findMarked(mark string) int {
 
 func setupSleeper(t T, s *Scene) {
 	b, err := os.ReadFile("/bin/sleep")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.Path("in/prog"), b, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(s.Path("in/prog"), b, 0o755))
 	s.Check(func() string {
 		if now, err := os.ReadFile(s.Path("in/prog")); err != nil || string(now) != string(b) {
 			return "the host's program was overwritten"
@@ -225,9 +215,7 @@ func setupSleeper(t T, s *Scene) {
 // setupUntouched looks that the host's files stay as they are.
 func setupUntouched(t T, s *Scene) {
 	want, err := os.ReadFile(s.Path("in/file"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Check(func() string {
 		got, err := os.ReadFile(s.Path("in/file"))
 		list, lerr := os.ReadDir(s.Path("in"))

@@ -15,13 +15,9 @@ func setupTerminal(t T, s *Scene) {
 	s.Stdin = slave
 	fd := int(slave.Fd())
 	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var was unix.Stat_t
-	if err := unix.Fstat(fd, &was); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Fstat(fd, &was))
 	s.Check(func() string {
 		if n, err := unix.IoctlGetInt(fd, unix.TIOCINQ); err != nil || n > 0 {
 			return fmt.Sprintf("%d characters were typed into the host's terminal (%v)", n, err)
@@ -48,9 +44,7 @@ func setupPipe(t T, s *Scene) {
 	s.Stdin = keep(t, r, err)
 	fmt.Fprintln(keep(t, w, err), "x")
 	flags, err := unix.FcntlInt(s.Stdin.Fd(), unix.F_GETFL, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Check(func() string {
 		if now, err := unix.FcntlInt(s.Stdin.Fd(), unix.F_GETFL, 0); err != nil || now != flags {
 			return fmt.Sprintf("the flags of the caller's pipe were %#o and are %#o (%v)", flags, now, err)
@@ -81,9 +75,7 @@ func setupLog(t T, s *Scene) {
 
 func keep(t T, f *os.File, err error) *os.File {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -95,9 +87,7 @@ func PseudoTerminal(t T) (master, slave *os.File) {
 	if err == nil {
 		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	peer, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
 	if e != 0 {
 		t.Fatal(e)
