@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -13,8 +14,6 @@ import (
 )
 
 const (
-	// beneath has the flags for every lookup: openat2(2), Linux 5.6.
-	beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 	look    = unix.O_PATH | unix.O_NOFOLLOW
 	holdDir = look | unix.O_DIRECTORY
 	// The flags to read a file or a directory: a FIFO that takes its place does not block, a terminal is not taken.
@@ -26,14 +25,7 @@ var errChanged = errors.New("it changed while it was read")
 
 // open opens a path below a directory; "" is the directory itself.
 func open(dir int, path string, flags int) (int, error) {
-	if path == "" {
-		path = "."
-	}
-	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: beneath}
-	if flags&unix.O_CREAT != 0 {
-		how.Mode = 0o600
-	}
-	return sys.Openat2(dir, path, &how)
+	return sys.OpenBeneath(dir, cmp.Or(path, "."), flags)
 }
 
 // missing reports whether a lookup found nothing, or a file in the place of a directory.
@@ -78,26 +70,19 @@ const maxAttributes = 256 << 10
 
 var errAttributes = errors.New("its extended attributes are larger than 256 KiB")
 
-// attributes returns the extended attributes of an open file: flistxattr(2). user has those in the namespace user, and
-// overlay the names of overlayfs's own.
+// attributes returns the extended attributes of an open file: user has those in the namespace user, and overlay the
+// names of overlayfs's own.
 func attributes(fd int) (user []XAttr, overlay []string, err error) {
-	n, err := unix.Flistxattr(fd, nil)
+	names, err := sys.Xattrs(fd)
 	if err == unix.E2BIG { // more than 64 KiB of names
-		return nil, nil, errAttributes
-	}
-	if err == unix.ENOTSUP || err == nil && n == 0 {
-		return nil, nil, nil
-	}
-	list := make([]byte, n+1024)
-	if err == nil {
-		n, err = unix.Flistxattr(fd, list)
+		err = errAttributes
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	total, sorted := 0, strings.Split(strings.TrimSuffix(string(list[:n]), "\x00"), "\x00")
-	slices.Sort(sorted)
-	for _, full := range sorted {
+	total := 0
+	slices.Sort(names)
+	for _, full := range names {
 		if name, ok := layer.OverlayName(full); ok {
 			overlay = append(overlay, name)
 			continue
@@ -106,25 +91,14 @@ func attributes(fd int) (user []XAttr, overlay []string, err error) {
 		if !ok {
 			continue
 		}
-		value, err := attribute(fd, full)
+		value, err := sys.Xattr(fd, full)
 		if err != nil {
 			return nil, nil, err
 		}
 		if total += len(value) + len(name); total > maxAttributes {
 			return nil, nil, errAttributes
 		}
-		user = append(user, XAttr{Name(name), value})
+		user = append(user, XAttr{Name(name), []byte(value)})
 	}
 	return user, overlay, nil
-}
-
-// attribute is fgetxattr(2).
-func attribute(fd int, name string) ([]byte, error) {
-	value := make([]byte, 256)
-	n, err := unix.Fgetxattr(fd, name, value)
-	if err == unix.ERANGE {
-		value = make([]byte, 64<<10) // XATTR_SIZE_MAX
-		n, err = unix.Fgetxattr(fd, name, value)
-	}
-	return value[:max(n, 0)], err
 }

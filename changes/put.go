@@ -9,6 +9,8 @@ import (
 	"os"
 	"strconv"
 
+	"brig/internal/sys"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -186,12 +188,12 @@ func keepACL(fd, dir int, name string) error {
 		return err
 	}
 	defer unix.Close(old)
-	value, err := attribute(old, acl)
+	value, err := sys.Xattr(old, acl)
 	if err == unix.ENODATA || err == unix.ENOTSUP {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return unix.Fsetxattr(fd, acl, value, 0)
+	return unix.Fsetxattr(fd, acl, []byte(value), 0)
 }

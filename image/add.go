@@ -256,10 +256,9 @@ const (
 	maxLevels  = 256  // as of the names in a layer: share holds a descriptor for each level
 )
 
-// openIn opens a directory of a tree, whose root is that of the lookup: openat2(2).
+// openIn opens a directory of a tree, whose root is that of the lookup.
 func openIn(root int, name string) (int, error) {
-	return sys.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV})
+	return sys.OpenInRoot(root, name, unix.O_PATH|unix.O_DIRECTORY)
 }
 
 // publish renames a finished image to its place and sets its names. The lock on names keeps Remove away in between.

@@ -225,7 +225,7 @@ func (w *indexWriter) file(e *indexed) (err error) {
 	dir, name := e.split()
 	if w.dir < 0 || dir != w.path {
 		w.close()
-		if w.dir, err = open(w.root, "./"+dir, unix.O_PATH|unix.O_DIRECTORY, 0); err != nil {
+		if w.dir, err = sys.OpenBeneath(w.root, "./"+dir, unix.O_PATH|unix.O_DIRECTORY); err != nil {
 			return err
 		}
 		w.path = dir
@@ -258,7 +258,7 @@ func (e *indexed) symlink(root int) error {
 
 // directory sets the attributes, mode and time of a directory, after all that is in it.
 func (e *indexed) directory(root int) error {
-	fd, err := open(root, e.path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	fd, err := sys.OpenBeneath(root, e.path, readDir)
 	if err != nil {
 		return err
 	}

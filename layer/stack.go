@@ -31,7 +31,7 @@ func (s stack) top() *dir { return &s[len(s)-1] }
 
 // start opens the root again, so that closing the stack leaves the caller's descriptor open.
 func (s *stack) start(root int) error {
-	fd, err := open(root, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	fd, err := sys.OpenBeneath(root, ".", readDir)
 	if err != nil {
 		return err
 	}
@@ -66,22 +66,12 @@ func (s *stack) close(keep int) (err error) {
 	return err
 }
 
-// open opens a path below a directory without leaving it, by openat2(2). Without RESOLVE_IN_ROOT it follows no symbolic
-// link.
-func open(dir int, path string, flags int, resolve uint64) (int, error) {
-	if resolve&unix.RESOLVE_IN_ROOT == 0 {
-		resolve |= unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS
-	}
-	if flags&unix.O_PATH == 0 {
-		flags |= unix.O_NONBLOCK // a FIFO that has come into the place of a file does not block
-	}
-	return sys.Openat2(dir, path, &unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC),
-		Resolve: resolve | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV})
-}
+// readDir has the flags to read a directory. O_DIRECTORY refuses a FIFO before it could block.
+const readDir = unix.O_RDONLY | unix.O_DIRECTORY
 
 // subdir opens a directory of a directory. The error ENOTDIR is for a symbolic link, too.
 func subdir(dir int, name string) (int, error) {
-	fd, err := open(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	fd, err := sys.OpenBeneath(dir, name, readDir|unix.O_NOFOLLOW)
 	if err == unix.ELOOP {
 		err = unix.ENOTDIR
 	}
@@ -168,7 +158,7 @@ func (u *unpacker) follow(name string) (int, error) {
 	for _, d := range u.path[1:] {
 		path.WriteString(d.name + "/")
 	}
-	fd, err := open(u.path[0].fd, path.String()+name, unix.O_RDONLY|unix.O_DIRECTORY, unix.RESOLVE_IN_ROOT)
+	fd, err := sys.OpenInRoot(u.path[0].fd, path.String()+name, readDir)
 	switch err {
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV:
 		return -1, errors.New("the layer has made a directory of its name a file, or a link to none")

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 )
 
@@ -130,7 +131,7 @@ func (u *unpacker) link(h *tar.Header, path, name string) error {
 		return errors.New("a hard link to a directory")
 	}
 	above, last := strings.Join(to[:len(to)-1], "/"), to[len(to)-1]
-	dir, err := open(u.path[0].fd, "./"+above, unix.O_PATH|unix.O_DIRECTORY, unix.RESOLVE_IN_ROOT)
+	dir, err := sys.OpenInRoot(u.path[0].fd, "./"+above, unix.O_PATH|unix.O_DIRECTORY)
 	var st unix.Stat_t
 	if err == nil {
 		defer unix.Close(dir)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 )
 
@@ -40,39 +41,22 @@ func Xattrs(fd int) ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return !kept(name) }), err
 }
 
-// xattrs returns the names of all extended attributes of an open file: flistxattr(2). A file system without them has
-// none.
+// xattrs is sys.Xattrs.
 func xattrs(fd int) ([]string, error) {
-	names, err := filled(func(b []byte) (int, error) { return unix.Flistxattr(fd, b) })
-	if err == unix.EOPNOTSUPP {
-		return nil, nil
-	}
+	names, err := sys.Xattrs(fd)
 	if err != nil {
-		return nil, fmt.Errorf("list its extended attributes: %w", err)
+		err = fmt.Errorf("list its extended attributes: %w", err)
 	}
-	return strings.FieldsFunc(names, func(r rune) bool { return r == 0 }), nil
+	return names, err
 }
 
-// xattr returns the value of an extended attribute: fgetxattr(2).
+// xattr is sys.Xattr.
 func xattr(fd int, name string) (string, error) {
-	value, err := filled(func(b []byte) (int, error) { return unix.Fgetxattr(fd, name, b) })
+	value, err := sys.Xattr(fd, name)
 	if err != nil {
-		return "", fmt.Errorf("read the extended attribute %s: %w", words.Quote(name), err)
+		err = fmt.Errorf("read the extended attribute %s: %w", words.Quote(name), err)
 	}
-	return value, nil
-}
-
-// filled calls a function that fills a buffer, with one that is large enough; 64 KiB are the kernel's own bound.
-func filled(call func([]byte) (int, error)) (string, error) {
-	n, err := call(nil)
-	if n <= 0 || err != nil {
-		return "", err
-	}
-	b := make([]byte, n)
-	if n, err = call(b); err != nil {
-		return "", err
-	}
-	return string(b[:n]), nil
+	return value, err
 }
 
 // attributes sets the extended attributes of an entry that are kept: fsetxattr(2).

@@ -66,8 +66,7 @@ type lookup struct {
 
 // open opens a path in the jail (O_PATH), through symbolic links.
 func (l *lookup) open(path string, flags int) (int, error) {
-	return sys.Openat2(l.root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | uint64(flags),
-		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV})
+	return sys.OpenInRoot(l.root, path, unix.O_PATH|flags)
 }
 
 // step returns no error if the file of a path is allowed. For a symbolic link it returns the path that it leads to.
@@ -83,7 +82,7 @@ func (l *lookup) step(path string) (next string, err error) {
 		return "", err
 	}
 	defer unix.Close(dir)
-	fd, err := openat2(dir, name, look, 0)
+	fd, err := openat2(dir, name, look)
 	if err == unix.ENOENT && l.want == unix.W_OK && bare == path { // open(2) with O_CREAT
 		return "", l.may(dir, dir, ".")
 	}
@@ -129,7 +128,7 @@ func (l *lookup) area(dir int) (string, error) {
 	if err := unix.Fstat(l.root, &root); err != nil {
 		return "", err
 	}
-	cur, err := openat2(dir, ".", lookDir, 0)
+	cur, err := openat2(dir, ".", lookDir)
 	defer func() { unix.Close(cur) }()
 	for n := 0; err == nil && n < pathMax; n++ { // a payload may move it down meanwhile
 		if err = unix.Fstat(cur, &at); err != nil || at.Ino == root.Ino {

@@ -174,7 +174,7 @@ func (l *lister) add(dir int, p place, name string) error {
 		l.more, l.full = true, true
 		return nil
 	}
-	fd, err := openat2(dir, name, look, 0)
+	fd, err := openat2(dir, name, look)
 	switch err {
 	case nil:
 	case unix.ENOENT:

@@ -10,8 +10,6 @@ import (
 )
 
 const (
-	// beneath has the flags for every lookup from the Volume's root: openat2(2), Linux 5.6.
-	beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 	// The flags to look at a file, to hold a directory, and to read its names.
 	look    = unix.O_PATH | unix.O_NOFOLLOW
 	lookDir = look | unix.O_DIRECTORY
@@ -27,22 +25,21 @@ func (t *Tree) root(f func(root int) error) error {
 }
 
 // open opens a place from the Volume's root.
-func (t *Tree) open(p place, flags int) (int, error) { return t.openat(p.rel(), flags, 0) }
+func (t *Tree) open(p place, flags int) (int, error) { return t.openat(p.rel(), flags) }
 
 // openat opens a path below the Volume's root.
-func (t *Tree) openat(path string, flags int, mode uint32) (fd int, err error) {
+func (t *Tree) openat(path string, flags int) (fd int, err error) {
 	fd = -1
 	err = t.root(func(root int) error {
-		fd, err = openat2(root, path, flags, mode)
+		fd, err = openat2(root, path, flags)
 		return err
 	})
 	return fd, err
 }
 
-// openat2 opens a path below a directory (sys.Openat2).
-func openat2(dir int, path string, flags int, mode uint32) (int, error) {
-	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Mode: uint64(mode), Resolve: beneath}
-	fd, err := sys.Openat2(dir, path, &how)
+// openat2 opens a path below a directory.
+func openat2(dir int, path string, flags int) (int, error) {
+	fd, err := sys.OpenBeneath(dir, path, flags)
 	switch {
 	case err == unix.ENOSYS:
 		return -1, errors.New("openat2(2) is missing: Linux 5.6 has it")
@@ -54,7 +51,7 @@ func openat2(dir int, path string, flags int, mode uint32) (int, error) {
 
 // isLink reports whether a path is a symbolic link. It only serves to choose the error.
 func isLink(dir int, path string) bool {
-	fd, err := openat2(dir, path, look, 0)
+	fd, err := openat2(dir, path, look)
 	if err != nil {
 		return false
 	}
@@ -82,16 +79,16 @@ func (t *Tree) makeDirs(p place) (int, error) {
 
 // makeDir opens one directory (O_PATH), and creates it if it is missing: mkdirat(2).
 func (t *Tree) makeDir(dir int, name string) (int, error) {
-	fd, err := openat2(dir, name, lookDir, 0)
+	fd, err := openat2(dir, name, lookDir)
 	if err != unix.ENOENT {
 		return fd, err
 	}
 	if err = unix.Mkdirat(dir, name, 0o700); err == unix.EEXIST {
-		return openat2(dir, name, lookDir, 0)
+		return openat2(dir, name, lookDir)
 	} else if err != nil {
 		return -1, err
 	}
-	if fd, err = openat2(dir, name, readDir, 0); err != nil {
+	if fd, err = openat2(dir, name, readDir); err != nil {
 		return -1, err
 	}
 	if err = t.give(fd, 0o755); err != nil {

@@ -70,7 +70,7 @@ func (t *Tree) put(p place, r io.Reader, perm uint32, max int64) (e *Entry, err 
 // stage creates a temporary file in the Volume's root, which no jail sees.
 func (t *Tree) stage() (*openFile, error) {
 	name := ".put-" + rand.Text()
-	fd, err := t.openat(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	fd, err := t.openat(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW)
 	if err != nil {
 		return nil, err
 	}

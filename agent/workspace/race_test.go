@@ -21,7 +21,7 @@ type attacker struct{ work int }
 
 // in calls f with a directory of a path without links, if there is one.
 func (a attacker) in(path string, f func(dir int)) {
-	fd, err := openat2(a.work, path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	fd, err := openat2(a.work, path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	if err == nil {
 		f(fd)
 		unix.Close(fd)
@@ -51,7 +51,7 @@ func (a attacker) swap(around string, stop *atomic.Bool) {
 // furnish makes what swap swaps, where a Remove has taken it.
 func (a attacker) furnish(around string) {
 	write := func(dir int, name string) {
-		if fd, err := openat2(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NONBLOCK, 0o644); err == nil {
+		if fd, err := openat2(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NONBLOCK); err == nil {
 			_, _ = unix.Write(fd, []byte("inside"))
 			unix.Close(fd)
 		}

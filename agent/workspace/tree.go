@@ -113,7 +113,7 @@ func (t *Tree) changed() {
 // check checks that a Volume has the directories of all areas.
 func (t *Tree) check() error {
 	for _, area := range areas {
-		fd, err := t.openat(area, lookDir, 0)
+		fd, err := t.openat(area, lookDir)
 		if err != nil {
 			return fmt.Errorf("sandbox: the volume has no directory %s: %w", area, err)
 		}

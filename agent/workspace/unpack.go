@@ -143,7 +143,7 @@ func (u *unpacker) dir(p place, mode uint32) error {
 	if len(p.names) == len(u.top.names) {
 		return nil // the directory itself keeps its mode
 	}
-	dir, err := openat2(fd, ".", readDir, 0)
+	dir, err := openat2(fd, ".", readDir)
 	if err != nil {
 		return err
 	}

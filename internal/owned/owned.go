@@ -69,6 +69,5 @@ func Names(dir int) ([]string, error) {
 
 // open opens a name of a directory, and follows no link and crosses no mount.
 func open(dir int, name string, flags int) (int, error) {
-	return sys.Openat2(dir, name, &unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW),
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV})
+	return sys.OpenBeneath(dir, name, flags|unix.O_NOFOLLOW)
 }

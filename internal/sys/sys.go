@@ -145,6 +145,54 @@ func Openat2(dir int, path string, how *unix.OpenHow) (int, error) {
 	}
 }
 
+// OpenBeneath opens a path below a directory: openat2(2). No symbolic link, mount or ".." leads anywhere else. A file that
+// it makes has the mode 0600.
+func OpenBeneath(dir int, path string, flags int) (int, error) {
+	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC),
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV}
+	if flags&unix.O_CREAT != 0 {
+		how.Mode = 0o600
+	}
+	return Openat2(dir, path, &how)
+}
+
+// OpenInRoot opens a path as a process finds it whose root is the directory, through symbolic links: openat2(2). It
+// crosses no mount.
+func OpenInRoot(dir int, path string, flags int) (int, error) {
+	return Openat2(dir, path, &unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC),
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV})
+}
+
+// Xattrs returns the names of the extended attributes of an open file: flistxattr(2). A file system without them has
+// none.
+func Xattrs(fd int) ([]string, error) {
+	names, err := filled(func(b []byte) (int, error) { return unix.Flistxattr(fd, b) })
+	if err == unix.EOPNOTSUPP {
+		err = nil
+	}
+	return strings.FieldsFunc(names, func(r rune) bool { return r == 0 }), err
+}
+
+// Xattr returns the value of an extended attribute: fgetxattr(2).
+func Xattr(fd int, name string) (string, error) {
+	return filled(func(b []byte) (int, error) { return unix.Fgetxattr(fd, name, b) })
+}
+
+// filled calls a function that fills a buffer, with one that is large enough; 64 KiB are the kernel's own bound. What
+// grows meanwhile is ERANGE, and read once more.
+func filled(call func([]byte) (int, error)) (string, error) {
+	for try := 1; ; try++ {
+		n, err := call(nil)
+		if n <= 0 || err != nil {
+			return "", err
+		}
+		b := make([]byte, n)
+		if n, err = call(b); err != unix.ERANGE || try == 3 {
+			return string(b[:max(n, 0)]), err
+		}
+	}
+}
+
 // Flock is flock(2).
 func Flock(c syscall.Conn, how int) error {
 	return Control(c, func(fd int) error {

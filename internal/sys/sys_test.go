@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,57 @@ func TestOpenat2(t *testing.T) {
 	}
 	if _, err := Openat2(dir, "../f", &how); err != unix.EXDEV {
 		t.Error(err)
+	}
+}
+
+// TestLookups: OpenBeneath follows no link, and OpenInRoot none out of the directory.
+func TestLookups(t *testing.T) {
+	name := t.TempDir()
+	for link, text := range map[string]string{"out": "/etc/hostname", "in": "/f"} {
+		if err := os.Symlink(text, filepath.Join(name, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(dir)
+	fd, err := OpenBeneath(dir, "f", unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(fd)
+	for path, want := range map[string][2]error{"f": {nil, nil}, "in": {unix.ELOOP, nil}, "out": {unix.ELOOP, unix.ENOENT},
+		"../x": {unix.EXDEV, unix.ENOENT}, "/f": {unix.EXDEV, nil}} {
+		for i, open := range []func(int, string, int) (int, error){OpenBeneath, OpenInRoot} {
+			fd, err := open(dir, path, unix.O_RDONLY)
+			if err != want[i] {
+				t.Errorf("%s: %v, want %v", path, err, want[i])
+			}
+			if err == nil {
+				unix.Close(fd)
+			}
+		}
+	}
+}
+
+func TestXattrs(t *testing.T) {
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fd, value := int(f.Fd()), strings.Repeat("x", 3000)
+	if err := unix.Fsetxattr(fd, "user.a", []byte(value), 0); err == unix.EOPNOTSUPP {
+		t.Skip("the file system has no extended attributes")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	names, err := Xattrs(fd)
+	got, verr := Xattr(fd, "user.a")
+	if err != nil || verr != nil || !slices.Contains(names, "user.a") || got != value {
+		t.Errorf("%q, %d bytes (%v, %v)", names, len(got), err, verr)
 	}
 }
 
