@@ -13,28 +13,24 @@ import (
 	"brig/internal/words"
 )
 
-const (
-	barWidth = 30
-	maxBars  = 12 // more layers have one bar together
-	redraw   = 100 * time.Millisecond
-)
+// redraw is how often the line on a terminal changes at most.
+const redraw = 100 * time.Millisecond
 
-// progress shows how the layers of an image arrive: bars on a terminal, one line for each layer otherwise. An error of
-// the terminal does not matter.
+// progress shows how the layers of an image arrive: in one line of a terminal, or else by a line for each layer. An
+// error of the terminal does not matter.
 type progress struct {
-	mu    sync.Mutex
-	out   io.Writer
-	bars  bool
-	name  string
-	rows  []row
-	drawn int // lines on the terminal
-	last  time.Time
+	mu       sync.Mutex
+	out      io.Writer
+	terminal bool
+	name     string
+	rows     []row // none if nothing is to be shown
+	last     time.Time
 }
 
 type row struct {
 	digest     string
 	size, have int64
-	unpacking  bool
+	unpacking  int // 1 if it is being unpacked
 }
 
 func newProgress(out io.Writer, name string, layers []image.Layer, quiet bool) *progress {
@@ -46,7 +42,7 @@ func newProgress(out io.Writer, name string, layers []image.Layer, quiet bool) *
 		p.rows = append(p.rows, row{digest: l.Digest, size: l.Size})
 	}
 	f, ok := out.(*os.File)
-	p.bars = ok && sys.IsTerminal(f)
+	p.terminal = ok && sys.IsTerminal(f)
 	return p
 }
 
@@ -54,14 +50,14 @@ func newProgress(out io.Writer, name string, layers []image.Layer, quiet bool) *
 func (p *progress) have(digest string, n int64) {
 	p.change(digest, func(r *row) {
 		ended := n >= r.size && r.have < r.size
-		if r.have = n; ended && !p.bars {
+		if r.have = n; ended && !p.terminal {
 			fmt.Fprintf(p.out, "%s: layer %s, %s\n", p.name, short(digest), words.Size(r.size))
 		}
 	})
 }
 
 // unpacking marks a layer that is being unpacked.
-func (p *progress) unpacking(digest string) { p.change(digest, func(r *row) { r.unpacking = true }) }
+func (p *progress) unpacking(digest string) { p.change(digest, func(r *row) { r.unpacking = 1 }) }
 
 func (p *progress) change(digest string, f func(*row)) {
 	p.mu.Lock()
@@ -73,7 +69,7 @@ func (p *progress) change(digest string, f func(*row)) {
 	}
 	if now := time.Now(); now.Sub(p.last) >= redraw {
 		p.last = now
-		p.draw()
+		p.draw("")
 	}
 }
 
@@ -81,36 +77,20 @@ func (p *progress) change(digest string, f func(*row)) {
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.draw()
+	p.draw("\n")
 }
 
-// draw writes the bars over the last ones: console_codes(4).
-func (p *progress) draw() {
-	if !p.bars {
+// draw writes the line over the last one: console_codes(4).
+func (p *progress) draw(end string) {
+	if !p.terminal {
 		return
 	}
-	rows := p.rows
-	if len(rows) > maxBars {
-		all := row{digest: "all layers"}
-		for _, r := range rows {
-			all.size, all.have, all.unpacking = all.size+r.size, all.have+r.have, all.unpacking || r.unpacking
-		}
-		rows = []row{all}
+	var all row
+	for _, r := range p.rows {
+		all.size, all.have, all.unpacking = all.size+r.size, all.have+r.have, all.unpacking+r.unpacking
 	}
-	var b strings.Builder
-	if p.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", p.drawn)
-	}
-	for _, r := range rows {
-		bar, what := strings.Repeat("=", int(min(r.have, r.size)*barWidth/max(r.size, 1))), ""
-		if r.unpacking {
-			what = "  unpacked"
-		}
-		fmt.Fprintf(&b, "\r\x1b[K%-12s [%-*s] %9s of %9s%s\n", short(r.digest), barWidth, bar, words.Size(r.have),
-			words.Size(r.size), what)
-	}
-	p.drawn = len(rows)
-	io.WriteString(p.out, b.String())
+	fmt.Fprintf(p.out, "\r\x1b[K%s: %s of %s, %d of %d layers unpacked%s", p.name, words.Size(all.have), words.Size(all.size),
+		all.unpacking, len(p.rows), end)
 }
 
 // short returns the first digits of a digest.
