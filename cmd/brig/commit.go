@@ -35,9 +35,8 @@ func (inv *invocation) checkCommit() error {
 	case !inv.spec.Rootfs.Writable:
 		return errors.New("--commit: the root cannot change; add --rootfs-writable")
 	}
-	if _, err := findDaemon(); err != nil && inv.command == "run" {
-		return errors.New("--commit: brigd, which makes images, is neither beside brig nor on PATH; install it (make " +
-			"install), or name its directory in PATH")
+	if _, err := findDaemon("which makes images"); err != nil && inv.command == "run" {
+		return fmt.Errorf("--commit: %w", err)
 	}
 	inv.spec.Rootfs.Keep = true
 	return nil
@@ -79,7 +78,7 @@ func (k *keeper) commit(r *reported, c *nsjail.Change) (err error) {
 // pack has brigd put a layer on top of the image of the run, and returns the digest of the new one. brigd makes none
 // without the line that follows the layer: a pipe ends in the same way when brig is killed.
 func (k *keeper) pack(upper *os.File) (stats *layer.Stats, digest string, err error) {
-	path, err := findDaemon()
+	path, err := findDaemon("which makes images")
 	if err != nil {
 		return nil, "", err
 	}

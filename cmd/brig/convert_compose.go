@@ -41,10 +41,9 @@ func (c *conversion) compose(args []string) (*convert.Jail, error) {
 
 // readYAML returns what `brigd yaml` reads: a YAML library would slow down each start of brig.
 func (c *conversion) readYAML(name string) (doc any, err error) {
-	path, err := findDaemon()
+	path, err := findDaemon("which reads YAML")
 	if err != nil {
-		return nil, errors.New("YAML is read by brigd, which is neither beside brig nor on PATH; install it " +
-			"(make install), or name its directory in PATH")
+		return nil, err
 	}
 	var out, errs bytes.Buffer
 	cmd := exec.Command(path, "yaml", name)

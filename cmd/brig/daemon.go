@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,21 +20,26 @@ func daemon(name, args, what string) cli.Command {
 
 // execDaemon replaces this process by brigd. It returns only on failure.
 func execDaemon(name string, args []string, std cli.Stdio) int {
-	path, err := findDaemon()
+	path, err := findDaemon("which has this command")
 	if err != nil {
-		return std.Fail(name + ": it is a command of brigd, which is neither beside brig nor on PATH; " +
-			"install it (make install), or name its directory in PATH")
+		return fail(std, name, err)
 	}
 	err = syscall.Exec(path, append([]string{"brigd", name}, args...), os.Environ()) // execve(2)
 	return std.Fail(name + ": " + words.Quote(path) + ": " + cli.Reason(err) + "; install brigd again")
 }
 
-func findDaemon() (string, error) {
+// findDaemon returns the path of brigd. does is what brigd is for, in its error.
+func findDaemon(does string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(self), "brigd")
 		if st, err := os.Stat(beside); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
 			return beside, nil
 		}
 	}
-	return exec.LookPath("brigd") // a brigd in the current directory is an error: exec.ErrDot
+	path, err := exec.LookPath("brigd") // a brigd in the current directory is an error: exec.ErrDot
+	if err != nil {
+		err = errors.New("brigd, " + does + ", is neither beside brig nor on PATH; install it (make install), or name its " +
+			"directory in PATH")
+	}
+	return path, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 
@@ -52,11 +53,17 @@ func textFlag[T ~string](to *T, example string) func([]string) error {
 }
 
 func (b *builder) setReportFD(v []string) error {
-	fd, err := strconv.Atoi(v[0])
-	if err != nil || fd < 1 {
-		return fmt.Errorf("%s is not a descriptor to write to; write it as in --report-fd 3 3>report.json", words.Quote(v[0]))
+	return whole(&b.inv.reportFD, v[0], 1, math.MaxInt32, "is not a descriptor to write to; write it as in "+
+		"--report-fd 3 3>report.json")
+}
+
+// whole reads a whole number within bounds. What is wrong with any other value follows its text in the error.
+func whole[T int | int64](to *T, s string, least, most int64, wrong string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < least || n > most {
+		return fmt.Errorf("%s %s", words.Quote(s), wrong)
 	}
-	b.inv.reportFD = fd
+	*to = T(n)
 	return nil
 }
 

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"brig/image"
@@ -47,9 +47,12 @@ func (b *builder) fileFlags() []cli.Flag {
 			Help: "let the payload neither change nor create PATH, in each writable mount, or at /PATH of the jail; " +
 				nsjail.ProtectGit + " is for files that git and other tools act on, the default for flags that bind " +
 				"a directory of a git repository writable"},
-		{Name: "no-protect", Args: "PATH", Many: true, Set: b.takeBack, Bare: cli.Switch(&b.unprotected, true),
+		{Name: "no-protect", Args: "PATH", Many: true,
+			Set:  b.list("protect", &b.inv.spec.Protect, func(p string) string { return "!" + clean(p) }),
+			Bare: cli.Switch(&b.unprotected, true),
 			Help: "do not protect PATH, or without =PATH, nothing by default"},
-		{Name: "etc", Args: "NAME", Many: true, Set: b.setEtc,
+		{Name: "etc", Args: "NAME", Many: true,
+			Set: b.list("etc", &b.inv.spec.Etc, func(name string) string { return strings.TrimPrefix(name, "/etc/") }),
 			Help: "show /etc/NAME of the host too, as far as everybody may read it; " +
 				"brig doctor lists what programs look for there"},
 		{Name: "image", Args: "NAME", Path: "image", Set: b.setImage,
@@ -133,7 +136,7 @@ func (b *builder) setCOW(v []string) error {
 
 // mountOptions reads size=, inodes= and the option of this type of mount.
 func mountOptions(m *nsjail.Mount, options, own string) error {
-	for _, option := range strings.Split(options, ",") {
+	for option := range strings.SplitSeq(options, ",") {
 		if err := mountOption(m, option, own); err != nil {
 			return err
 		}
@@ -141,9 +144,8 @@ func mountOptions(m *nsjail.Mount, options, own string) error {
 	return nil
 }
 
-func mountOption(m *nsjail.Mount, option, own string) (err error) {
+func mountOption(m *nsjail.Mount, option, own string) error {
 	name, value, has := strings.Cut(option, "=")
-	to := map[string]*string{"mode": &m.Mode, "store": &m.Store}[own]
 	switch name {
 	case "noexec":
 		if m.NoExec = true; has || m.Type != nsjail.MountTmpfs {
@@ -151,20 +153,15 @@ func mountOption(m *nsjail.Mount, option, own string) (err error) {
 		}
 		return nil
 	case "size":
-		if m.Size, err = nsjail.ParseBytes(value); err == nil && m.Size == 0 {
-			err = errors.New("size 0 holds nothing; write a size, as in size=64m")
-		}
-		return err
+		return setSize(&m.Size, value, "size=64m")
 	case "inodes", "nr_inodes":
-		if m.Inodes, err = strconv.ParseInt(value, 10, 64); err != nil || m.Inodes < 1 {
-			return fmt.Errorf("inodes %s is not a number of files; write it as in inodes=1000", words.Quote(value))
-		}
-		return nil
+		return setInodes(&m.Inodes, value)
 	case own:
-		if *to = value; value == "" {
+		if value == "" {
 			return fmt.Errorf("%s is empty; write it as in %s", own, map[string]string{"mode": "mode=1777",
 				"store": "store=disk"}[own])
 		}
+		*map[string]*string{"mode": &m.Mode, "store": &m.Store}[own] = value
 		return nil
 	}
 	fix := "write size=, inodes= or " + own + "="
@@ -172,6 +169,20 @@ func mountOption(m *nsjail.Mount, option, own string) (err error) {
 		fix = "did you mean " + near + "=?"
 	}
 	return fmt.Errorf("%s is not an option of a %s; %s", words.Quote(option), m.Type, fix)
+}
+
+func setSize(to *nsjail.Bytes, value, example string) (err error) {
+	if *to, err = nsjail.ParseBytes(value); err == nil && *to == 0 {
+		err = errors.New("size 0 holds nothing; write a size, as in " + example)
+	}
+	return err
+}
+
+func setInodes(to *int64, value string) error {
+	if err := whole(to, value, 1, math.MaxInt64, "is not a number of files; write it as in inodes=1000"); err != nil {
+		return fmt.Errorf("inodes %w", err)
+	}
+	return nil
 }
 
 func (b *builder) setRootfs(v []string) error {
@@ -198,17 +209,22 @@ func (b *builder) setEntrypoint(v []string) error {
 
 func (b *builder) setRootfsWritable(v []string) (err error) {
 	root := &b.inv.spec.Rootfs
-	for _, option := range strings.Split(v[0], ",") {
-		if value, ok := strings.CutPrefix(option, "store="); ok {
+	for option := range strings.SplitSeq(v[0], ",") {
+		name, value, _ := strings.Cut(option, "=")
+		switch name {
+		case "store":
 			root.Store = value
-		} else if value, ok := strings.CutPrefix(option, "inodes="); ok {
-			if root.Inodes, err = strconv.ParseInt(value, 10, 64); err != nil || root.Inodes < 1 {
-				return fmt.Errorf("inodes %s is not a number of files; write it as in inodes=1000", words.Quote(value))
+		case "inodes":
+			err = setInodes(&root.Inodes, value)
+		default:
+			size := strings.TrimPrefix(option, "size=")
+			if _, err := nsjail.ParseBytes(size); err != nil {
+				return fmt.Errorf("%w; it is SIZE, inodes=N and store=disk, as in --rootfs-writable=1g,store=disk", err)
 			}
-		} else if root.Size, err = nsjail.ParseBytes(strings.TrimPrefix(option, "size=")); err != nil {
-			return fmt.Errorf("%w; it is SIZE, inodes=N and store=disk, as in --rootfs-writable=1g,store=disk", err)
-		} else if root.Size == 0 {
-			return errors.New("size 0 holds nothing; write a size, as in --rootfs-writable=1g")
+			err = setSize(&root.Size, size, "--rootfs-writable=1g")
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for _, field := range []string{"rootfs.size", "rootfs.inodes", "rootfs.store"} {
@@ -221,11 +237,6 @@ func (b *builder) setRootfsWritable(v []string) (err error) {
 func (b *builder) setProtect(v []string) error {
 	b.inv.origin["protect"] = b.flag
 	b.add("protect", &b.inv.spec.Protect, clean(v[0]))
-	return nil
-}
-
-func (b *builder) takeBack(v []string) error {
-	b.add("protect", &b.inv.spec.Protect, "!"+clean(v[0]))
 	return nil
 }
 
@@ -271,9 +282,4 @@ func (b *builder) protectByDefault() {
 			s.Protect, b.inv.origin["protect"] = append(s.Protect, nsjail.ProtectGit), "--protect"
 		}
 	}
-}
-
-func (b *builder) setEtc(v []string) error {
-	b.add("etc", &b.inv.spec.Etc, strings.TrimPrefix(v[0], "/etc/"))
-	return nil
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"brig/internal/words"
@@ -61,10 +61,7 @@ func (b *builder) ioFlag(rate, example string, of func(*nsjail.IOLimit) any) fun
 			*to, err = nsjail.ParseBytes(text)
 			zero = *to == 0
 		case *int64:
-			if *to, err = strconv.ParseInt(text, 10, 64); err != nil || *to < 0 {
-				err = fmt.Errorf("%s is not a number of operations a second; write it as in /dev/sda:1000",
-					words.Quote(text))
-			}
+			err = whole(to, text, 0, math.MaxInt64, "is not a number of operations a second; write it as in /dev/sda:1000")
 			zero = *to == 0
 		}
 		field := place("limits.io", i) + "." + rate

@@ -94,9 +94,12 @@ func (b *builder) setLimit(r *nsjail.Limit) func([]string) error {
 		case *nsjail.Bytes:
 			*to, err = limitSize(r, v[0])
 		case *int64:
-			*to, err = processes(v[0])
+			// docker takes 0, too, for no limit, which in the Spec means the default
+			err = whole(to, v[0], -1, math.MaxInt64, "is not a number of processes; write it as in 64, or 0 for no limit")
+			*to = cmp.Or(*to, -1)
 		case *int:
-			*to, err = weight(v[0])
+			// not 0, which in the Spec means the default
+			err = whole(to, v[0], 1, 10000, "is not a weight; write 1 to 10000, where 100 is the kernel's default")
 		case *float64:
 			*to, err = processors(v[0])
 		case *string:
@@ -134,24 +137,6 @@ func limitSize(r *nsjail.Limit, s string) (nsjail.Bytes, error) {
 	return size, err
 }
 
-// processes parses a number of processes. docker also accepts 0 for no limit, which in the Spec means the default.
-func processes(s string) (int64, error) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < -1 {
-		return 0, fmt.Errorf("%s is not a number of processes; write it as in 64, or 0 for no limit", words.Quote(s))
-	}
-	return cmp.Or(n, -1), nil
-}
-
-// weight parses a weight. 0 is refused, since in the Spec it means the default.
-func weight(s string) (int, error) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > 10000 {
-		return 0, fmt.Errorf("%s is not a weight; write 1 to 10000, where 100 is the kernel's default", words.Quote(s))
-	}
-	return n, nil
-}
-
 func processors(s string) (float64, error) {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(n > 0) || math.IsInf(n, 0) {
@@ -187,13 +172,9 @@ func (b *builder) setUlimit(v []string) error {
 	return cmp.Or(err, hardErr)
 }
 
-func ulimitValue(s string) (int64, error) {
+func ulimitValue(s string) (v int64, err error) {
 	if s == "unlimited" || s == "-1" {
 		return -1, nil
 	}
-	v, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || v < 0 {
-		return 0, fmt.Errorf("%s is not a limit; write a whole number or unlimited", words.Quote(s))
-	}
-	return v, nil
+	return v, whole(&v, s, 0, math.MaxInt64, "is not a limit; write a whole number or unlimited")
 }

@@ -97,10 +97,9 @@ func (inv *invocation) lookup(std cli.Stdio) (*image.Image, error) {
 
 // fetch executes `brigd image pull`, which has the libraries for it, and whose messages are the caller's to read.
 func (inv *invocation) fetch(store *image.Store, std cli.Stdio) error {
-	path, err := findDaemon()
+	path, err := findDaemon("which does that")
 	if err != nil {
-		return errors.New(words.Quote(inv.image) + " cannot be fetched: brigd, which does that, is neither beside brig nor " +
-			"on PATH; install it (make install), or name its directory in PATH")
+		return fmt.Errorf("%s cannot be fetched: %w", words.Quote(inv.image), err)
 	}
 	early, err := nsjail.ForkedRunner() // closing it gives this process its processors and limits back, for brigd
 	if err == nil {

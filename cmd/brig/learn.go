@@ -58,11 +58,8 @@ func (b *builder) learnFlags() []cli.Flag {
 	})
 }
 
-func (l *learning) setRounds(v []string) (err error) {
-	if l.rounds, err = strconv.Atoi(v[0]); err != nil || l.rounds < 1 || l.rounds > 1000 {
-		return fmt.Errorf("%s is not a number from 1 to 1000; write it as in --rounds 3", words.Quote(v[0]))
-	}
-	return nil
+func (l *learning) setRounds(v []string) error {
+	return whole(&l.rounds, v[0], 1, 1000, "is not a number from 1 to 1000; write it as in --rounds 3")
 }
 
 // learner runs one command again and again.

@@ -12,7 +12,7 @@ import (
 // tell prints the answer, writes the Spec, and returns the exit code.
 func (l *learner) tell(found *learned, out *os.File) int {
 	if out != nil {
-		err := (reportFile{out, true}).replace(found.Spec)
+		err := (reportFile{out, true}).replace(string(found.Spec))
 		if err != nil {
 			return l.std.Fail("--out: " + err.Error())
 		}

@@ -95,10 +95,14 @@ func (b *builder) add(field string, to *[]string, value string) {
 	*to = append(*to, value)
 }
 
-// list returns a setter that appends to a list of the Spec.
-func (b *builder) list(field string, to *[]string) func([]string) error {
+// list returns a setter that appends to a list of the Spec, after change if there is one.
+func (b *builder) list(field string, to *[]string, change ...func(string) string) func([]string) error {
 	return func(v []string) error {
-		b.add(field, to, v[0])
+		value := v[0]
+		for _, f := range change {
+			value = f(value)
+		}
+		b.add(field, to, value)
 		return nil
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -62,33 +63,33 @@ func openOutput(name string, flags int, mode uint32, instead string) (*os.File, 
 
 // write writes the whole object to each file, replacing its content.
 func (r report) write(result *reported) error {
-	for _, f := range r {
-		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && f.named {
-			if err := f.Truncate(0); err != nil {
-				return fmt.Errorf("--report: %w; name a file that can be written", err)
-			}
-		}
-		if err := writeJSON(f, result); err != nil {
-			return fmt.Errorf("cannot write the report: %w; give it a reader or more room", err)
-		}
-		if err := f.unmoved(); err != nil {
+	var b strings.Builder
+	if len(r) > 0 {
+		if err := writeJSON(&b, result); err != nil {
 			return err
 		}
-		if err := f.Close(); err != nil {
-			return fmt.Errorf("cannot write the report: %w", err)
+	}
+	for _, f := range r {
+		what := "cannot write the report"
+		if f.named {
+			what = "--report"
+		}
+		err := f.replace(b.String())
+		if err = cmp.Or(err, f.Close()); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
 	return nil
 }
 
 // replace writes the whole content.
-func (f reportFile) replace(data []byte) error {
-	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+func (f reportFile) replace(text string) error {
+	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && f.named {
 		if err := f.Truncate(0); err != nil {
 			return fmt.Errorf("%w; name a file that can be written", err)
 		}
 	}
-	if _, err := f.Write(data); err != nil {
+	if _, err := f.WriteString(text); err != nil {
 		return fmt.Errorf("%w; give it a reader or more room", err)
 	}
 	return f.unmoved()
@@ -102,10 +103,10 @@ func (f reportFile) unmoved() error {
 	}
 	ours, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("cannot check the report: %w", err)
+		return err
 	}
 	if now, err := os.Lstat(f.Name()); err != nil || !os.SameFile(ours, now) {
-		return fmt.Errorf("--report: %s was removed or replaced while the payload ran; "+
+		return fmt.Errorf("%s was removed or replaced while the payload ran; "+
 			"name a file outside of what it may write to", words.Quote(f.Name()))
 	}
 	return nil
