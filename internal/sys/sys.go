@@ -145,8 +145,8 @@ func Openat2(dir int, path string, how *unix.OpenHow) (int, error) {
 	}
 }
 
-// OpenBeneath opens a path below a directory: openat2(2). No symbolic link, mount or ".." leads anywhere else. A file that
-// it makes has the mode 0600.
+// OpenBeneath opens a path below a directory: openat2(2). No symbolic link, mount or ".." leads anywhere else. A file
+// that it makes has the mode 0600.
 func OpenBeneath(dir int, path string, flags int) (int, error) {
 	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC),
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV}

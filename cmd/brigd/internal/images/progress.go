@@ -89,8 +89,8 @@ func (p *progress) draw(end string) {
 	for _, r := range p.rows {
 		all.size, all.have, all.unpacking = all.size+r.size, all.have+r.have, all.unpacking+r.unpacking
 	}
-	fmt.Fprintf(p.out, "\r\x1b[K%s: %s of %s, %d of %d layers unpacked%s", p.name, words.Size(all.have), words.Size(all.size),
-		all.unpacking, len(p.rows), end)
+	fmt.Fprintf(p.out, "\r\x1b[K%s: %s of %s, %d of %d layers unpacked%s", p.name, words.Size(all.have),
+		words.Size(all.size), all.unpacking, len(p.rows), end)
 }
 
 // short returns the first digits of a digest.
