@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,8 +29,7 @@ func TestManPage(t *testing.T) {
 	}
 }
 
-// TestBashCompletion runs the script in a real bash.
-func TestBashCompletion(t *testing.T) {
+func TestCompletion(t *testing.T) {
 	for line, want := range map[string]string{
 		"brigd se":                           "serve",
 		"brigd token k":                      "keygen",
@@ -41,26 +40,18 @@ func TestBashCompletion(t *testing.T) {
 		"brigd serve --log-format j":         "json",
 		"brigd serve --log-format = j":       "json",
 		"brigd serve --log-format =":         "text json",
-		"brigd serve --running ''":           "",
+		"brigd serve --running ":             "",
 		"brigd mcp --http --audit-sync al":   "always",
 		"brigd completion z":                 "zsh",
 		"brigd serve --policy minimal --con": "--config",
 	} {
-		script := program().Completion("bash") + "\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_brigd\necho \"${COMPREPLY[*]}\"\n"
-		out, err := exec.Command("bash", "--norc", "-c", script).CombinedOutput()
-		if err != nil || strings.TrimSpace(string(out)) != want {
-			t.Errorf("%s: %q, %v; want %q", line, out, err, want)
+		var got []string
+		for offer := range strings.Lines(program().Complete(strings.Split(line, " ")[1:])) {
+			name, help, _ := strings.Cut(strings.TrimSuffix(offer, "\n"), "\t")
+			got = append(got, cmp.Or(name, help))
 		}
-	}
-	for shell, text := range map[string]string{"zsh": program().Completion("zsh"), "fish": program().Completion("fish")} {
-		if _, err := exec.LookPath(shell); err != nil {
-			t.Logf("no %s here", shell)
-			continue
-		}
-		cmd := exec.Command(shell, "-n")
-		cmd.Stdin = strings.NewReader(text)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", shell, err, out)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
 }

@@ -1,21 +1,22 @@
 package cli
 
 import (
-	_ "embed" // the scripts
+	"embed"
+	"fmt"
 	"strings"
 
 	"brig/internal/words"
 )
 
-// The scripts, with placeholders that begin with @.
-var (
-	//go:embed shells/payload.bash
-	payloadBash string
-	//go:embed shells/service.bash
-	serviceBash string
-	//go:embed shells/function.zsh
-	functionZsh string
-)
+// scripts are the completions of the shells: each calls the program with Complete and shows what it answers.
+//
+//go:embed shells
+var scripts embed.FS
+
+// complete is the command that the scripts call. It is in no help.
+const complete = "__complete"
+
+var shells = []string{"bash", "zsh", "fish"}
 
 // completion runs the command that prints a completion script.
 func (p *Program) completion(args []string, std Stdio) int {
@@ -26,7 +27,7 @@ func (p *Program) completion(args []string, std Stdio) int {
 		if script := p.Completion(args[0]); script != "" {
 			return std.Emit(script)
 		}
-		if near := words.Nearest(args[0], []string{"bash", "zsh", "fish"}); near != "" {
+		if near := words.Nearest(args[0], shells); near != "" {
 			return std.Fail("completion: " + words.Quote(args[0]) + " is not a known shell; did you mean " + near + "?")
 		}
 	}
@@ -35,235 +36,129 @@ func (p *Program) completion(args []string, std Stdio) int {
 
 // Completion returns the completion script of bash, zsh or fish, and "" for other shells.
 func (p *Program) Completion(shell string) string {
-	switch shell {
-	case "bash":
-		return p.bash()
-	case "zsh":
-		return p.zsh()
-	case "fish":
-		return p.fish()
+	text, err := scripts.ReadFile("shells/" + shell)
+	if err != nil {
+		return ""
 	}
-	return ""
+	return strings.NewReplacer("@NAME", p.Name, "@COMPLETE", complete).Replace(string(text))
 }
 
-// choices returns the words that may follow a Plain command: commands, shells or topics, and its flags.
-func (p *Program) choices(c *Command) (list []string) {
-	first, _, _ := strings.Cut(c.Args, " ")
-	switch {
-	case c.Name == "help":
-		list = append(p.names(), p.topics()...)
-		if p.WordsOnly {
-			return list
-		}
-	case strings.Contains(first, "|") && !strings.HasPrefix(first, "["):
-		list = strings.Split(first, "|")
+// Complete returns what can stand in place of the last of the words after the program's name: a word on each line, with
+// its help behind a tab. The line "\tfiles" stands for the names of files, and "\tcommand N" for the completion of a
+// command line that begins with word N, counted from 0.
+func (p *Program) Complete(line []string) string {
+	if len(line) == 0 {
+		line = []string{""}
 	}
-	return append(append(list, names(c.flags())...), "--help")
+	o := &offers{word: line[len(line)-1]}
+	c := p.command(line[0])
+	switch {
+	case len(line) == 1:
+		for _, c := range p.all() {
+			o.add(c.Name, c.What)
+		}
+	case c == nil:
+	case c.Kind == Plain:
+		p.plain(o, c, len(line) == 2)
+	default:
+		o.flags(c, line[1:len(line)-1])
+	}
+	return o.String()
 }
+
+// offers are the words that begin as the last one does.
+type offers struct {
+	strings.Builder
+	word   string // that is completed
+	before string // what is not offered: --flag= in the same word
+}
+
+func (o *offers) add(word, help string) {
+	if word = o.before + word; strings.HasPrefix(word, o.word) {
+		o.WriteString(word + "\t" + help + "\n")
+	}
+}
+
+const files = "\tfiles\n"
+
+// table offers the flags of a command.
+func (o *offers) table(flags []Flag) {
+	for i := range flags {
+		o.add("--"+flags[i].Name, flags[i].Help)
+	}
+	o.add("--help", "print help")
+}
+
+// plain offers the words of a Plain command, commands, shells or topics, then files, and its flags.
+func (p *Program) plain(o *offers, c *Command, first bool) {
+	var list []string
+	subs, _, _ := strings.Cut(c.Args, " ")
+	switch {
+	case first && c.Name == "help":
+		list = append(p.names(), p.topics()...)
+	case first && !strings.HasPrefix(subs, "["):
+		list = strings.Split(subs, "|")
+	case !first && (p.WordsOnly || strings.Contains(c.Args, "ARG")):
+		o.WriteString(files)
+	}
+	for _, name := range list {
+		if name == strings.ToLower(name) { // else it stands for something
+			o.add(name, "")
+		}
+	}
+	o.table(c.flags())
+}
+
+// flags offers the values of the flag before the last word, the command line that a Payload ends with, or flags.
+func (o *offers) flags(c *Command, before []string) {
+	table, left := c.flags(), 0 // values to come
+	var f *Flag
+	for i, word := range before {
+		switch {
+		case word == "=": // bash breaks --flag=value into three words
+			left = 1
+		case left > 0:
+			left--
+		case c.Kind == Payload && (word == "--" || !isFlag(word)):
+			at := i + 1
+			if word == "--" {
+				at++
+			}
+			fmt.Fprintf(o, "\tcommand %d\n", at)
+			return
+		case isFlag(word):
+			var attached bool
+			if f, _, attached = Lookup(table, word); f != nil && !attached && (f.Bare == nil || f.Greedy) {
+				left = f.values()
+			}
+		}
+	}
+	if o.word == "=" {
+		o.word, left = "", 1
+	} else if flag, _, attached := strings.Cut(o.word, "="); left == 0 && attached && isFlag(flag) {
+		f, _, _ = Lookup(table, flag)
+		o.before, left = flag+"=", 1
+	}
+	switch {
+	case left > 0 && f != nil:
+		for _, w := range f.Words {
+			o.add(w, "")
+		}
+		if f.Files {
+			o.WriteString(files)
+		}
+	case c.Kind == Payload && !strings.HasPrefix(o.word, "-"):
+		fmt.Fprintf(o, "\tcommand %d\n", len(before)+1)
+	case left == 0:
+		o.table(table)
+	}
+}
+
+func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
 
 func (c *Command) flags() []Flag {
 	if c.Flags == nil {
 		return nil
 	}
 	return c.Flags()
-}
-
-func names(table []Flag) (list []string) {
-	for _, f := range table {
-		list = append(list, "--"+f.Name)
-	}
-	return list
-}
-
-// payload returns the first command of kind Payload, or nil, and the names of all.
-func (p *Program) payload() (first *Command, all []string) {
-	for i := range p.Commands {
-		if c := &p.Commands[i]; c.Kind == Payload {
-			if all = append(all, c.Name); first == nil {
-				first = c
-			}
-		}
-	}
-	return first, all
-}
-
-func (p *Program) bash() string {
-	first, all := p.payload()
-	fill := []string{"@NAME", p.Name, "@COMMANDS", strings.Join(p.names(), " "), "@CASES"}
-	if first == nil {
-		return strings.NewReplacer(append(fill, p.bashCases(), "@VALUES", p.serviceValues())...).Replace(serviceBash)
-	}
-	table, values := first.Flags(), ""
-	var taking [3][]string // spellings by the number of values
-	for i := range table {
-		f := &table[i]
-		if f.Bare == nil {
-			taking[f.values()] = append(taking[f.values()], f.Spellings()...)
-		}
-		if len(f.Words) > 0 {
-			values += "\t" + strings.Join(f.Spellings(), "|") + ") " + bashWords(f.Words) + " ;;\n"
-		}
-	}
-	return strings.NewReplacer(append(fill, "\t"+strings.Join(all, "|")+") ;;\n"+p.bashCases(),
-		"@ONE_VALUE", strings.Join(taking[1], "|"), "@TWO_VALUES", strings.Join(taking[2], "|"),
-		"@FLAGS", "--help "+strings.Join(names(table), " "), "@VALUES", values)...).Replace(payloadBash)
-}
-
-const bashFiles = `COMPREPLY=($(compgen -f -- "$cur"))`
-
-func bashWords(list []string) string {
-	return `COMPREPLY=($(compgen -W "` + strings.Join(list, " ") + `" -- "$cur"))`
-}
-
-// bashCases returns the cases of the commands other than Payload.
-func (p *Program) bashCases() (cases string) {
-	for _, c := range p.all() {
-		switch c.Kind {
-		case Service:
-			cases += "\t" + c.Name + `) flags="--help ` + strings.Join(names(c.Flags()), " ") + "\" ;;\n"
-		case Plain:
-			files := ""
-			if p.WordsOnly || strings.Contains(c.Args, "ARG") {
-				files = "; ((COMP_CWORD == 2)) || " + bashFiles
-			}
-			cases += "\t" + c.Name + ") " + bashWords(p.choices(&c)) + files + "; return ;;\n"
-		}
-	}
-	return cases
-}
-
-// serviceValues returns the cases of the flags with a value. The last service has the flags of all.
-func (p *Program) serviceValues() (cases string) {
-	for _, c := range p.Commands {
-		if c.Kind != Service {
-			continue
-		}
-		cases = ""
-		for _, f := range c.Flags() {
-			switch {
-			case len(f.Words) > 0:
-				cases += "\t--" + f.Name + ") " + bashWords(f.Words) + "; return ;;\n"
-			case f.Files:
-				cases += "\t--" + f.Name + ") " + bashFiles + "; return ;;\n"
-			case f.Args != "":
-				cases += "\t--" + f.Name + ") return ;;\n"
-			}
-		}
-	}
-	return cases
-}
-
-func (p *Program) zsh() string {
-	first, all := p.payload()
-	locals, commands, cases := "", "", ""
-	for _, c := range p.all() {
-		commands += "\t\t" + words.Shell(c.Name+":"+c.What) + "\n"
-		switch {
-		case c.Kind == Plain:
-			offer := strings.Join(p.choices(&c), " ")
-			cases += "\t" + c.Name + ") if ((CURRENT == 2)); then compadd -- " + offer + "; else _files; fi ;;\n"
-		case c.Kind == Service:
-			cases += "\t" + c.Name + ") _arguments '(- *)--help[print help]'"
-			for _, f := range c.Flags() {
-				cases += " \\\n\t\t" + words.Shell("*--"+f.Name+zshValues(&f))
-			}
-			cases += " ;;\n"
-		case c.Name == first.Name:
-			locals = " flags"
-			cases += "\t" + strings.Join(all, "|") + ")\n\t\tflags=(\n" + zshFlags(c.Flags()) +
-				"\t\t\t'(- *)--help[print help]'\n\t\t)\n" +
-				"\t\t_arguments -S $flags '(-)1:command:_command_names -e' '*::argument:_normal'\n\t\t;;\n"
-		}
-	}
-	return strings.NewReplacer("@NAME", p.Name, "@LOCALS", locals, "@COMMANDS", commands, "@CASES",
-		cases).Replace(functionZsh)
-}
-
-// zshFlags returns the specifications of _arguments for the flags before a payload, a line for each spelling.
-func zshFlags(table []Flag) (lines string) {
-	for i := range table {
-		f := &table[i]
-		for _, name := range f.Spellings() {
-			if f.values() == 1 && len(name) > 2 {
-				name += "="
-				if f.Bare != nil {
-					name += "-"
-				}
-			}
-			if f.Many {
-				name = "*" + name
-			}
-			lines += "\t\t\t" + words.Shell(name+zshValues(f)) + "\n"
-		}
-	}
-	return lines
-}
-
-// zshValues returns the help of a flag and the completion of its values.
-func zshValues(f *Flag) string {
-	escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`)
-	s := "[" + escape.Replace(f.Help) + "]"
-	for i, a := range strings.Fields(f.Args) {
-		action := ""
-		switch {
-		case len(f.Words) > 0 && f.Files:
-			action = "{_values value " + strings.Join(f.Words, " ") + "; _files}"
-		case len(f.Words) > 0:
-			action = "(" + strings.Join(f.Words, " ") + ")"
-		case f.Files && i == 0:
-			action = "_files"
-		}
-		if f.Bare != nil {
-			s += ":"
-		}
-		s += ":" + escape.Replace(a) + ":" + action
-	}
-	return s
-}
-
-func (p *Program) fish() string {
-	first, all := p.payload()
-	commands, flags := "# fish completion for "+p.Name+"; load it with: "+p.Name+" completion fish | source\n", ""
-	for _, c := range p.all() {
-		commands += "complete -c " + p.Name + " -f -n __fish_use_subcommand -a " + c.Name + " -d " +
-			words.Shell(c.What) + "\n"
-		seen := "complete -c " + p.Name + " -n '__fish_seen_subcommand_from " + c.Name + "'"
-		switch {
-		case c.Kind == Service:
-			commands += fishFlags(seen, c.Flags())
-		case c.Kind == Plain && p.WordsOnly:
-			commands += seen + " -a " + words.Shell(strings.Join(p.choices(&c), " ")) + "\n"
-		case c.Kind == Plain:
-			seen = strings.Replace(seen, " -n", " -f -n", 1)
-			offer := strings.Join(p.choices(&c), " ")
-			if offer, _, _ = strings.Cut(offer, "--"); offer != "" {
-				flags += seen + " -a " + words.Shell(strings.TrimSpace(offer)) + "\n"
-			}
-			flags += fishFlags(seen, c.flags())
-		case c.Name == first.Name:
-			flags += fishFlags(strings.Replace(seen, c.Name, strings.Join(all, " "), 1), c.Flags())
-		}
-	}
-	return commands + flags
-}
-
-func fishFlags(seen string, table []Flag) (lines string) {
-	for _, f := range table {
-		lines += seen + " -l " + f.Name
-		if f.Short != 0 {
-			lines += " -s " + string(f.Short)
-		}
-		switch {
-		case f.Args == "" || f.Bare != nil:
-		case f.Files:
-			lines += " -r -F"
-		default:
-			lines += " -x"
-		}
-		if len(f.Words) > 0 {
-			lines += " -a " + words.Shell(strings.Join(f.Words, " "))
-		}
-		lines += " -d " + words.Shell(f.Help) + "\n"
-	}
-	return lines
 }

@@ -122,6 +122,8 @@ func (p *Program) Main(args []string, std Stdio) int {
 		word = "help"
 	case "-V", "--version":
 		word = "version"
+	case complete:
+		return std.Emit(p.Complete(rest))
 	}
 	for i := range p.Commands { // before the common commands are built, which keeps a start short
 		if p.Commands[i].Name == word {

@@ -9,6 +9,14 @@ import (
 	"testing"
 )
 
+// The test binary is the programs whose names are in a variable.
+func TestMain(m *testing.M) {
+	if p := map[string]*Program{"jailer": jailer(), "server": server()}[os.Getenv("CLI_PROGRAM")]; p != nil {
+		os.Exit(p.Main(os.Args[1:], Stdio{Name: p.Name, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}
+	os.Exit(m.Run())
+}
+
 // call returns the exit code of a program, its answer and its messages.
 func call(t *testing.T, p *Program, args ...string) (code int, out, err string) {
 	t.Helper()
@@ -128,6 +136,10 @@ func TestBash(t *testing.T) {
 	if err != nil {
 		t.Skip("no bash")
 	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]string{
 		"jailer ru":                    "run",
 		"jailer run --no":              "--no-init",
@@ -153,7 +165,7 @@ func TestBash(t *testing.T) {
 	} {
 		name, _, _ := strings.Cut(line, " ")
 		p := map[string]*Program{"jailer": jailer(), "server": server()}[name]
-		script := p.Completion("bash") + "\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_" + name + "\necho \"${COMPREPLY[*]}\"\n"
+		script := name + `() { CLI_PROGRAM=` + name + ` ` + self + ` "$@"; }` + "\n" + p.Completion("bash") + "\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_" + name + "\necho \"${COMPREPLY[*]}\"\n"
 		cmd := exec.Command(bash, "--norc", "-c", script)
 		cmd.Dir = t.TempDir()
 		if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != want {
