@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -28,6 +29,7 @@ type Queue struct {
 	large   jetstream.ObjectStore // of results, which are kept as long as their records
 	ackWait time.Duration
 	rates   rates
+	front   atomic.Pointer[Front] // of this process, or nil
 }
 
 // startTime is how long the servers may take to be usable.
@@ -118,6 +120,7 @@ func (q *Queue) options() ([]nats.Option, error) {
 			}
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) {
+			q.doubt()
 			log.Info("the queue's server is back", "server", c.ConnectedServerName())
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("the queue", "error", err) })}

@@ -10,18 +10,21 @@
 //	stream BRIG_DEAD     brig.dead.ID: runs that were given up, with the reason, for 30 days
 //	bucket BRIG_REVOKED  ids of revoked tokens, so that each brigd revokes what one of them has revoked
 //
-// brig.wake tells that a run has come, brig.cancel.ID ends one, and brig.worker.NAME reaches one worker.
+// brig.wake.CLASS.LANE tells that a run has come (the server publishes it), brig.cancel.ID ends one, and
+// brig.worker.NAME reaches one worker.
 //
 // # Delivery
 //
 // A worker pulls, and never more than it has free slots. While a run goes on it tells the server so, three times in
-// each wait for an acknowledgement. It stores the result, then acknowledges, and waits until the server confirms that.
-// If a worker or the server is lost in between, the run is delivered again: runs are started at least once. The first
-// stored result counts, because a result is created and never replaced. A run that was delivered more than MaxDeliver
-// times has probably ended its workers; it is given up.
+// each wait for an acknowledgement. It stores the result, waits until the server confirms that, then acknowledges. If a
+// worker, the server or the acknowledgement is lost, the run is delivered again: runs are started at least once. The
+// first stored result counts, because a result is created and never replaced. A run that was delivered more than
+// MaxDeliver times has probably ended its workers; it is given up.
 //
-// The result of a run without a key is removed when its caller has it. A small record stays in its place, so that the
-// run is not started again if its acknowledgement was lost.
+// The result of a run without a key is removed when its caller has it, and not stored if the caller waits in the
+// worker's process: with that, both would be gone. A small record is in its place, so that the run is not started again
+// if its acknowledgement was lost. A worker looks for records of runs that were delivered before, or that are older
+// than its connection or the last cancellation.
 //
 // # Fairness
 //

@@ -35,14 +35,14 @@ func (d *delivery) message(body []byte) *nats.Msg {
 	return m
 }
 
-// tell sends the result to the Front.
-func (d *delivery) tell(a *engine.Response) {
+// tell sends the result to the Front, and the revision of its record.
+func (d *delivery) tell(a *engine.Response, revision uint64) {
 	text, err := json.Marshal(a)
 	if err != nil || !d.fits(text) {
 		text = nil
 	}
 	m := d.message(text)
-	m.Header.Set(doneHeader, "1")
+	m.Header.Set(doneHeader, strconv.FormatUint(revision, 10))
 	if err := d.nc.PublishMsg(m); err != nil {
 		d.Queue.o.Logger.Debug("the front looks for the result itself", "run", d.j.ID, "error", err)
 	}

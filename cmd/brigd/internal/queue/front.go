@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -35,6 +36,7 @@ func NewFront(q *Queue, count func(engine.Caller) *nsjail.Refusal) (*Front, erro
 	if err != nil {
 		return nil, err
 	}
+	q.front.Store(f)
 	return f, s.SetPendingLimits(-1, -1) // bounded by what the workers may send without an answer
 }
 
@@ -43,8 +45,7 @@ func (f *Front) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	stream func(engine.Event)) *engine.Response {
 	id := runID(c, r)
 	w := f.wait(id)
-	forget := func() { f.forget(id, w) }
-	defer func() { forget() }()
+	defer f.forget(id, w)
 	j := &job{ID: id, Reply: f.inbox + id, Stream: stream != nil, Tracked: r.Key != ""}
 	w.stream, w.only = stream, stream != nil
 	if stream == nil {
@@ -55,11 +56,13 @@ func (f *Front) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 		return a
 	}
 	a, err := f.await(ctx, id, w)
-	if err != nil && r.Key == "" {
+	switch {
+	case r.Key != "": // another request may ask for it
+	case err == nil:
+		f.settle(id, w, a)
+	default:
 		f.end(id, c)
-	}
-	if r.Key == "" { // the answer does not wait for that
-		forget = func() { go f.settle(id, w, a) }
+		go f.outlive(id)
 	}
 	if err == nil {
 		return a
@@ -67,26 +70,37 @@ func (f *Front) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	return &engine.Response{ID: id, Status: string(nsjail.StatusCancelled), ExitCode: -1}
 }
 
-// settle removes the result of a run without a key: a has been returned to its caller, or is nil if the caller is gone
-// and the result is still to come. A result that cannot be removed is kept as long as those with a key.
-func (f *Front) settle(id string, w *waiter, a *engine.Response) {
+// outlive waits for the result of a run whose caller is gone, and removes it.
+func (f *Front) outlive(id string) {
+	w := f.wait(id)
 	defer f.forget(id, w)
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	if a == nil {
-		w.stream = nil
-		var err error
-		if a, err = f.await(ctx, id, w); err != nil {
-			f.o.Logger.Warn("a run that was cancelled has no result yet, and that will be kept", "run", id, "error", err)
-			return
-		}
+	a, err := f.await(ctx, id, w)
+	if err != nil {
+		f.o.Logger.Warn("a run that was cancelled has no result yet, and that will be kept", "run", id, "error", err)
+		return
 	}
+	f.settle(id, w, a)
+}
+
+// forgotten is the record of a run whose result was delivered.
+var forgotten = []byte(`{"dropped":true}`)
+
+// settle removes the result of a run without a key, which its caller has. A small record is in its place, without an
+// owner who could look it up: if its acknowledgement was lost, the run is delivered again, and must not start. Nobody
+// waits for the server; a result that it does not remove is kept as long as those with a key. One that was not stored
+// has revision 0.
+func (f *Front) settle(id string, w *waiter, a *engine.Response) {
 	if a.Error != nil && a.Error.Code == givenUp {
 		return // the operator may let it begin again, and its next result is kept
 	}
-	err := trying(ctx, startTime, 0, func(ctx context.Context) error { return f.forgetResult(ctx, id) })
-	if err != nil {
+	m := &nats.Msg{Subject: "$KV." + resultsBucket + ".r." + id, Data: forgotten, Header: nats.Header{
+		jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(w.revision, 10)}}}
+	if err := f.nc.PublishMsg(m); err != nil {
 		f.o.Logger.Warn("a result that was delivered is not removed yet", "run", id, "error", err)
+	} else if w.object != "" {
+		go f.drop(context.Background(), f.large, w.object)
 	}
 }
 
@@ -111,13 +125,20 @@ func runID(c engine.Caller, r *engine.Request) string {
 func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, j *job) *engine.Response {
 	request := *r
 	request.Agent = ""
-	text, err := json.Marshal(&request)
+	j.Owner = ownerOf(c)
+	j.Agent, j.Token, j.Request = cmp.Or(c.Agent, r.Agent), c.Grant.Bearer(), request
+	if r.Key != "" {
+		text, err := json.Marshal(&request)
+		if err != nil {
+			return refused(j.ID, unavailable(err))
+		}
+		j.Digest = digest(string(text))
+	}
+	body, err := json.Marshal(j)
 	if err != nil {
 		return refused(j.ID, unavailable(err))
 	}
-	j.Owner = ownerOf(c)
-	j.Agent, j.Token, j.Request, j.Digest = cmp.Or(c.Agent, r.Agent), c.Grant.Bearer(), request, digest(string(text))
-	ctx, cancel := context.WithTimeout(ctx, startTime+slow(len(text)))
+	ctx, cancel := context.WithTimeout(ctx, startTime+slow(len(body)))
 	defer cancel()
 	known := false
 	if r.Key != "" {
@@ -131,7 +152,7 @@ func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, 
 			return refused(j.ID, no)
 		}
 	}
-	if a := f.publish(ctx, c, j); a != nil {
+	if a := f.publish(ctx, c, j, body); a != nil {
 		return a
 	}
 	if j.Tracked && !known {
@@ -178,16 +199,12 @@ func (f *Front) earlier(ctx context.Context, j *job) (a *engine.Response, known 
 }
 
 // publish puts the message of a run into the stream. The server recognizes a second one.
-func (f *Front) publish(ctx context.Context, c engine.Caller, j *job) *engine.Response {
-	body, err := json.Marshal(j)
-	if err != nil {
-		return refused(j.ID, unavailable(err))
-	}
+func (f *Front) publish(ctx context.Context, c engine.Caller, j *job, body []byte) *engine.Response {
 	tenant := digest(c.Key())
 	l := laneOf(j.Request.Urgency, tenant)
 	var full *jetstream.APIError
-	err = trying(ctx, startTime, len(body), func(ctx context.Context) error {
-		m, err := f.pack(ctx, l.subject(tenant), "job."+j.ID, body)
+	err := trying(ctx, startTime, len(body), func(ctx context.Context) error {
+		m, err := f.pack(ctx, runsSubject+l.token()+"."+tenant, "job."+j.ID, body)
 		if err == nil {
 			_, err = f.js.PublishMsg(ctx, m, jetstream.WithMsgID(j.ID), jetstream.WithExpectStream(runsStream))
 		}
@@ -207,9 +224,6 @@ func (f *Front) publish(ctx context.Context, c engine.Caller, j *job) *engine.Re
 				"Retry-After says", "or let your earlier runs end, or cancel them"}})
 		a.RetryAfter = f.rates.retry()
 		return a
-	}
-	if err := f.nc.Publish(wakeSubject, []byte(l.consumer())); err != nil {
-		f.o.Logger.Debug("workers are not woken and look for themselves", "error", err)
 	}
 	return nil
 }

@@ -81,11 +81,12 @@ func (d *delivery) attempt(ctx context.Context, stored time.Time, free func()) {
 		return
 	}
 	defer release()
-	// the run can be cancelled already, so that no cancellation falls between the two
-	if r, _, err := d.head(ctx, "r."+d.j.ID); err == nil && r != nil {
-		d.late.Add(1)
-		d.acknowledge()
-		return
+	if d.tries > 1 || d.doubtful(stored) { // the run can be cancelled already: no cancellation falls between the two
+		if r, _, err := d.head(ctx, "r."+d.j.ID); err == nil && r != nil {
+			d.late.Add(1)
+			d.acknowledge()
+			return
+		}
 	}
 	how := &engine.Delivery{Worker: d.Name(), Attempt: d.tries, Waited: milliseconds(d.waited(stored))}
 	a := d.run(ctx, how, release)
@@ -242,32 +243,32 @@ func (d *delivery) nak(after time.Duration) {
 	}
 }
 
-// finish stores the result, tells the Front and acknowledges the run. It goes on until the server takes the result.
+// finish stores the result, tells the Front and acknowledges the run. It goes on until the server takes the result. One
+// that only a caller of this process may have is not stored: with the process, both would be gone.
 func (d *delivery) finish(a *engine.Response) {
+	if f := d.front.Load(); f != nil && !d.j.Tracked && !d.j.Watch && f.hand(d.j.ID, a) {
+		d.acknowledge()
+		return
+	}
 	ctx, end := d.lasting()
 	defer end()
-	first, err := d.store(ctx, always, d.j.ID, &record{owner: d.j.Owner, Result: a})
+	revision, err := d.store(ctx, always, d.j.ID, &record{owner: d.j.Owner, Result: a})
 	if err != nil {
 		d.Queue.o.Logger.Error("a result is not stored, and the run will be delivered again", "run", d.j.ID, "error", err)
 		return
 	}
-	if !first {
+	if revision == 0 {
 		d.late.Add(1)
-	}
-	if d.j.Reply != "" && first {
-		d.tell(a)
+	} else if d.j.Reply != "" {
+		d.tell(a, revision)
 	}
 	d.acknowledge()
 }
 
-// acknowledge removes the run from the queue, and waits until the server confirms it. If that fails, the run is
-// delivered again, and its result found.
+// acknowledge removes the run from the queue. If the server does not learn that, the run is delivered again, and its
+// result found.
 func (d *delivery) acknowledge() {
-	err := trying(context.Background(), patience, 0, func(context.Context) error {
-		_, err := d.nc.Request(d.m.Reply, []byte("+ACK"), soon)
-		return err
-	})
-	if err != nil {
+	if err := d.m.Ack(); err != nil {
 		d.Queue.o.Logger.Warn("a run that has ended is not acknowledged", "run", d.j.ID, "error", err)
 		return
 	}

@@ -38,7 +38,8 @@ type owner struct {
 
 func ownerOf(c engine.Caller) owner { return owner{c.Name(), c.Grant.IDs()} }
 
-// record is what a bucket knows of a run.
+// record is what a bucket knows of a run. One without Result and Object in the key r.ID is of a run whose result was
+// delivered.
 type record struct {
 	owner
 	// Digest is of the request, in the key q.ID.
@@ -48,8 +49,6 @@ type record struct {
 	// Result is set in the key r.ID, or Object is the name of an object with the record.
 	Result *engine.Response `json:"result,omitempty"`
 	Object string           `json:"object,omitempty"`
-	// Dropped is set in the key r.ID if the run has ended and its result is not kept.
-	Dropped bool `json:"dropped,omitempty"`
 }
 
 const (
@@ -99,40 +98,40 @@ func (q *Queue) drop(ctx context.Context, from jetstream.ObjectStore, name strin
 	}
 }
 
-// store stores the result of a run if it is the first, and tries that for limit. first is false if there is one
-// already.
-func (q *Queue) store(ctx context.Context, limit time.Duration, id string, r *record) (first bool, err error) {
+// store stores the result of a run if it is the first, and tries that for limit. It returns the record's revision, 0 if
+// there is one already.
+func (q *Queue) store(ctx context.Context, limit time.Duration, id string, r *record) (revision uint64, err error) {
 	text, err := json.Marshal(r)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	err = trying(ctx, limit, len(text), func(ctx context.Context) (err error) {
-		first, err = q.storeText(ctx, id, r.owner, text)
+		revision, err = q.storeText(ctx, id, r.owner, text)
 		return err
 	})
-	return first, err
+	return revision, err
 }
 
 // storeText stores a record, or puts it into the object store if it is too large.
-func (q *Queue) storeText(ctx context.Context, id string, of owner, text []byte) (first bool, err error) {
+func (q *Queue) storeText(ctx context.Context, id string, of owner, text []byte) (revision uint64, err error) {
 	key, large := "r."+id, ""
 	if !q.fits(text) {
 		large = engine.NewID(key) // a second result must not replace the object of the first
 		if _, err := q.large.PutBytes(ctx, large, text); err != nil {
-			return false, err
+			return 0, err
 		}
 		if text, err = json.Marshal(&record{owner: of, Object: large}); err != nil {
-			return false, err
+			return 0, err
 		}
 	}
-	_, err = q.results.Create(ctx, key, text)
+	revision, err = q.results.Create(ctx, key, text)
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		if large != "" {
 			q.drop(ctx, q.large, large)
 		}
-		return false, nil
+		return 0, nil
 	}
-	return err == nil, err
+	return revision, err
 }
 
 // find returns the record of a key, q.ID or r.ID; nil if there is none.
@@ -173,32 +172,6 @@ func (q *Queue) load(ctx context.Context, r *record) error {
 		return err
 	}
 	return json.Unmarshal(text, r)
-}
-
-// forgetResult removes the result of a run that no request asks for any more. A small record stays in its place,
-// without an owner who could look it up: if its acknowledgement was lost, the run is delivered again, and must not
-// start.
-func (q *Queue) forgetResult(ctx context.Context, id string) error {
-	r, revision, err := q.head(ctx, "r."+id)
-	switch {
-	case err != nil:
-		return err
-	case r == nil: // a replica answers that does not have it yet
-		return errors.New("it has no record")
-	case r.Dropped:
-		return nil
-	}
-	text, err := json.Marshal(&record{Dropped: true})
-	if err != nil {
-		return err
-	}
-	if _, err := q.results.Update(ctx, "r."+id, text, revision); err != nil {
-		return err
-	}
-	if r.Object != "" {
-		q.drop(ctx, q.large, r.Object)
-	}
-	return nil
 }
 
 // unavailable returns the refusal of a request that the queue's server does not answer.

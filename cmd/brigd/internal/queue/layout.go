@@ -26,7 +26,7 @@ const (
 
 	runsSubject   = "brig.runs."
 	deadSubject   = "brig.dead."
-	wakeSubject   = "brig.wake"
+	wakeSubject   = "brig.wake."
 	cancelSubject = "brig.cancel."
 	workerSubject = "brig.worker."
 
@@ -69,10 +69,8 @@ func laneOf(urgency int, tenant string) lane {
 // consumer returns the name of the lane's consumer.
 func (l lane) consumer() string { return l.class + "-" + strconv.Itoa(l.number) }
 
-// subject returns the subject of a tenant's runs in the lane.
-func (l lane) subject(tenant string) string {
-	return runsSubject + l.class + "." + strconv.Itoa(l.number) + "." + tenant
-}
+// token returns what subjects of the lane have.
+func (l lane) token() string { return l.class + "." + strconv.Itoa(l.number) }
 
 // digest returns a text that stands for another in subjects and keys: 26 letters and digits.
 func digest(parts ...string) string {
@@ -95,7 +93,9 @@ func (q *Queue) make(ctx context.Context) (err error) {
 	if q.runs, err = q.stream(ctx, jetstream.StreamConfig{Name: runsStream, Subjects: []string{runsSubject + ">"},
 		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Replicas: replicas,
 		Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgs: int64(cmp.Or(q.o.Queued, 1024)),
-		MaxMsgsPerSubject: int64(cmp.Or(q.o.QueuedPerTenant, 512)), Duplicates: duplicates}); err != nil {
+		MaxMsgsPerSubject: int64(cmp.Or(q.o.QueuedPerTenant, 512)), Duplicates: duplicates,
+		RePublish: &jetstream.RePublish{Source: runsSubject + "*.*.*", Destination: wakeSubject + "$1.$2",
+			HeadersOnly: true}}); err != nil {
 		return err
 	}
 	if _, err = q.stream(ctx, jetstream.StreamConfig{Name: deadStream, Subjects: []string{deadSubject + ">"},
@@ -133,8 +133,9 @@ func (q *Queue) stream(ctx context.Context, want jetstream.StreamConfig) (jetstr
 	}
 	is := s.CachedInfo().Config
 	if is.Retention != want.Retention || is.Storage != want.Storage || !slices.Equal(is.Subjects, want.Subjects) ||
-		is.Discard != want.Discard {
-		return nil, &layoutError{"stream " + want.Name, "its retention, storage, subjects or discard policy is another"}
+		is.Discard != want.Discard || (is.RePublish == nil) != (want.RePublish == nil) {
+		return nil, &layoutError{"stream " + want.Name, "its retention, storage, subjects, discard policy or what it " +
+			"publishes again is another"}
 	}
 	if want.Name != runsStream || q.o.Queued == 0 ||
 		is.MaxMsgs == want.MaxMsgs && is.MaxMsgsPerSubject == want.MaxMsgsPerSubject {
@@ -147,7 +148,7 @@ func (q *Queue) stream(ctx context.Context, want jetstream.StreamConfig) (jetstr
 // consumer makes the consumer of a lane, or checks the one that is there. It is never changed: a work queue can lose
 // messages when its consumers change (nats-server issue 5638).
 func (q *Queue) consumer(ctx context.Context, l lane) error {
-	want := jetstream.ConsumerConfig{Durable: l.consumer(), FilterSubject: l.subject(">"),
+	want := jetstream.ConsumerConfig{Durable: l.consumer(), FilterSubject: runsSubject + l.token() + ".>",
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: cmp.Or(q.o.AckWait, DefaultAckWait), MaxDeliver: -1,
 		MaxAckPending: -1}
 	c, err := q.runs.CreateConsumer(ctx, want)

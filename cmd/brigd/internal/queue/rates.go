@@ -18,6 +18,23 @@ type rates struct {
 	perSec  float64       // runs that leave it each second: a moving average
 	offset  time.Duration // of the server's clock from ours
 	sampled time.Time
+	doubted time.Time
+}
+
+// doubt notes that what is in the queue now may have ended or be cancelled: this process was not there, or has heard of
+// a cancellation.
+func (q *Queue) doubt() {
+	q.rates.mu.Lock()
+	defer q.rates.mu.Unlock()
+	q.rates.doubted = time.Now()
+}
+
+// doubtful reports whether a message may have been stored before the last call of doubt. Others need not be looked up.
+func (q *Queue) doubtful(stored time.Time) bool {
+	q.rates.mu.Lock()
+	defer q.rates.mu.Unlock()
+	const slack = 2 * time.Second // the clocks' difference is an estimate
+	return q.rates.sampled.IsZero() || time.Since(stored)+q.rates.offset+slack > time.Since(q.rates.doubted)
 }
 
 // Watch samples the queue until ctx ends.

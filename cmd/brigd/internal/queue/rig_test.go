@@ -42,12 +42,9 @@ func (b *bucket) Create(_ context.Context, key string, text []byte, _ ...jetstre
 	return 1, nil
 }
 
-func (b *bucket) Update(_ context.Context, key string, text []byte, of uint64) (uint64, error) {
-	if b.has[key].revision != of {
-		return 0, errors.New("wrong last sequence")
-	}
-	b.has[key] = entry{text: text, revision: of + 1}
-	return of + 1, nil
+func (b *bucket) Put(_ context.Context, key string, text []byte) (uint64, error) {
+	b.has[key] = entry{text: text, revision: b.has[key].revision + 1}
+	return b.has[key].revision, nil
 }
 
 // objects is a jetstream.ObjectStore in memory, which cannot be read while broken is set.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -114,6 +116,8 @@ func (s *Server) run(ctx context.Context, path string) error {
 	}
 	cmd := exec.Command(path, args...)
 	cmd.Stderr = s.stderr
+	// the processors are for jails: more than some would only wake each other up
+	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(max(1, runtime.GOMAXPROCS(0)/4)))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err

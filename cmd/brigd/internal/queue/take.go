@@ -25,7 +25,7 @@ func (w *Worker) wake(m *nats.Msg) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, l := range lanes() {
-		if l.consumer() == string(m.Data) {
+		if l.token() == m.Subject[len(wakeSubject):] {
 			w.hot[l] = true
 		}
 	}

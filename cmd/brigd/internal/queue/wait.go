@@ -18,7 +18,7 @@ import (
 const (
 	seqHeader     = "Brig-Seq"     // counts the messages of an attempt
 	attemptHeader = "Brig-Attempt" // counts from 1
-	doneHeader    = "Brig-Done"    // the body is the result, or empty if that is too large
+	doneHeader    = "Brig-Done"    // the revision of the result, which is the body, or empty if that is too large
 )
 
 // A worker may send this many events or bytes without an answer.
@@ -27,18 +27,27 @@ const (
 	windowBytes  = 256 << 10
 )
 
+// arrival is a message of a worker, or the result of one in the same process.
+type arrival struct {
+	*nats.Msg
+	result *engine.Response
+}
+
 // waiter is a request that waits for a run.
 type waiter struct {
 	stream  func(engine.Event)
 	only    bool // the result has no output, which is in the events
-	in      chan *nats.Msg
+	in      chan arrival
 	attempt int
 	seq     int  // of the next message
 	broken  bool // a message of the stream is missing
+	// of the record with the result
+	revision uint64
+	object   string
 }
 
 func (f *Front) wait(id string) *waiter {
-	w := &waiter{in: make(chan *nats.Msg, 4*windowEvents)}
+	w := &waiter{in: make(chan arrival, 4*windowEvents)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waiters[id] = append(f.waiters[id], w)
@@ -63,15 +72,23 @@ func (f *Front) Waiting() int {
 
 // arrived passes a message of a worker to those who wait for the run.
 func (f *Front) arrived(m *nats.Msg) {
-	id := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	f.pass(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], arrival{Msg: m})
+}
+
+// hand passes the result of a run to who waits for it. It reports whether there is one.
+func (f *Front) hand(id string, a *engine.Response) bool { return f.pass(id, arrival{result: a}) }
+
+func (f *Front) pass(id string, m arrival) (taken bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, w := range f.waiters[id] {
 		select {
 		case w.in <- m:
+			taken = true
 		default: // the missing number shows it
 		}
 	}
+	return taken
 }
 
 // await returns the result of a run, or the cause of ctx. The result is also looked for in the bucket: the message with
@@ -85,15 +102,22 @@ func (f *Front) await(ctx context.Context, id string, w *waiter) (*engine.Respon
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case m := <-w.in:
-			if a := f.take(w, m); a != nil {
+			if m.result != nil {
+				return m.result, nil
+			}
+			if a := f.take(w, m.Msg); a != nil {
 				return a, nil
 			}
 			if m.Header.Get(doneHeader) != "" {
 				timer.Reset(0)
 			}
 		case <-timer.C:
-			r, err := f.find(ctx, "r."+id)
+			r, revision, err := f.head(ctx, "r."+id)
+			if err == nil && r != nil {
+				err = f.load(ctx, r)
+			}
 			if err == nil && r != nil && r.Result != nil {
+				w.revision, w.object = revision, r.Object
 				if w.only && r.Result.Status != string(nsjail.StatusCancelled) && r.Result.Error == nil {
 					return refused(id, broken), nil // it has no output, which was sent as events
 				}
@@ -123,7 +147,8 @@ func (f *Front) take(w *waiter, m *nats.Msg) *engine.Response {
 		w.broken = true
 	}
 	w.seq = seq + 1
-	if m.Header.Get(doneHeader) != "" {
+	if done := m.Header.Get(doneHeader); done != "" {
+		w.revision, _ = strconv.ParseUint(done, 10, 64)
 		a := &engine.Response{}
 		if len(m.Data) == 0 || json.Unmarshal(m.Data, a) != nil {
 			return nil

@@ -79,11 +79,12 @@ func StartWorker(q *Queue, o WorkerOptions) (*Worker, error) {
 		served: map[lane]int{}, woken: make(chan struct{}, 1), running: map[*delivery]context.CancelCauseFunc{}}
 	w.pull, w.stop = context.WithCancel(context.Background())
 	w.heat()
-	for subject, f := range map[string]nats.MsgHandler{wakeSubject: w.wake, cancelSubject + "*": w.cancelled} {
+	for subject, f := range map[string]nats.MsgHandler{wakeSubject + ">": w.wake, cancelSubject + "*": w.cancelled} {
 		if _, err := q.nc.Subscribe(subject, f); err != nil {
 			return nil, err
 		}
 	}
+	q.doubt()
 	w.inbox = q.nc.NewInbox() + "."
 	var err error
 	if w.answers, err = q.nc.SubscribeSync(w.inbox + "*"); err != nil {
@@ -195,6 +196,7 @@ func (w *Worker) ready() bool {
 // cancelled ends a run whose caller does not want it any more.
 func (w *Worker) cancelled(m *nats.Msg) {
 	id, found := m.Subject[len(cancelSubject):], false
+	w.doubt()
 	w.mu.Lock()
 	for d, cancel := range w.running { // more than one if it was delivered again while it went on
 		if d.j.ID == id {

@@ -34,7 +34,7 @@ func TestResultAfterAStop(t *testing.T) {
 
 // A run that was delivered twice to a worker can be cancelled until both have ended.
 func TestCancelOfTwoDeliveries(t *testing.T) {
-	w := &Worker{running: map[*delivery]context.CancelCauseFunc{}}
+	w := &Worker{Queue: &Queue{}, running: map[*delivery]context.CancelCauseFunc{}}
 	var ended int
 	for range 2 {
 		w.running[&delivery{j: job{ID: "run_3"}}] = func(error) { ended++ }
