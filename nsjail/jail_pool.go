@@ -91,7 +91,7 @@ func (st *warmRoot) pool(r *Runner, s *spec.Spec) *jailPool {
 func (st *warmRoot) open(r *Runner, key spec.Spec) *jailPool {
 	y := &jailPool{key: key, used: time.Now()}
 	y.Make = func() (*jail, error) {
-		k, err := st.kind(&y.key)
+		k, err := kindOf(&y.key)
 		if err != nil {
 			return nil, err
 		}

@@ -118,15 +118,9 @@ func (c *Cmd) lookBounds() (*host.Host, error) {
 
 // filters returns the filters of an ordered jail, the first to load first: brig's own, that of a profile, the caller's.
 func (c *Cmd) filters(h *host.Host) (list [][]byte, err error) {
-	own, ok := seccomp.OpenBPF()
-	if !ok {
-		table, err := seccomp.OpenTable()
-		if err != nil {
-			return nil, err
-		}
-		if own, err = table.Compile(); err != nil {
-			return nil, err
-		}
+	own, err := seccomp.OpenFilter()
+	if err != nil {
+		return nil, err
 	}
 	if list = append(list, own); h.Filter != nil {
 		list = append(list, h.Filter)

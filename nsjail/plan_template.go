@@ -1,12 +1,12 @@
 package nsjail
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"sync"
 
 	"brig/internal/program"
@@ -16,11 +16,11 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// kind is what Specs must have in common to share a template. filter is the content of the filter's file, which may
+// kind is what Specs must have in common to share a template. profile is the content of the filter's file, which may
 // change; nil if the Spec names no file.
 type kind struct {
-	key    spec.Spec
-	filter []byte
+	key     spec.Spec
+	profile []byte
 }
 
 // planTemplate is the planned and encoded prefix that all Specs of a kind share.
@@ -46,7 +46,7 @@ func newPlanTemplate(s *spec.Spec, h *host.Host, m *plan.Mode) (*planTemplate, e
 		return nil, err
 	}
 	p := prefix.Plan
-	t := &planTemplate{kind: kind{plan.PrefixSpec(s), h.Filter}, group: ownGroups(s), prefix: prefix,
+	t := &planTemplate{kind: kind{plan.PrefixSpec(s), h.Profile}, group: ownGroups(s), prefix: prefix,
 		digest: sync.OnceValues(func() ([]byte, error) { return digestOf(p.Prefix, p.Request()) })}
 	if t.file, err = launcher.NewFile(p.Prefix, p.Request()); err != nil {
 		return nil, err
@@ -64,8 +64,7 @@ func ownGroups(s *spec.Spec) string {
 
 // fits reports whether jails of a kind can have this prefix.
 func (t *planTemplate) fits(k *kind) bool {
-	return sameSpec(&t.key, &k.key) && t.group == ownGroups(&k.key) &&
-		(len(k.filter) == 0 || slices.Equal(t.filter, k.filter))
+	return sameSpec(&t.key, &k.key) && t.group == ownGroups(&k.key) && bytes.Equal(t.profile, k.profile)
 }
 
 func sameSpec(a, b *spec.Spec) bool { return reflect.DeepEqual(a, b) }
@@ -90,12 +89,12 @@ func (t *planTemplate) sameSources(h *host.Host) bool {
 	return true
 }
 
-// run returns the Host for one run: the template's facts with the sources, variables and filter of the run. mounts is
+// run returns the Host for one run: the template's facts with the sources, variables and guard of the run. mounts is
 // warmRoot.mounts.Changes now.
 func (t *planTemplate) run(s *spec.Spec, mounts int64) (*host.Host, error) {
 	h := *t.prefix.Plan.Host
 	h.Sources, h.Partial, h.Env = map[string]*host.Source{}, nil, nil
-	table, sources, filter := true, h.LookSources, h.LookGuard
+	table, sources := true, h.LookSources
 	switch root := t.prefix.Plan.Host.Sources["rootfs"]; { // mounts below a source decide how it is shown
 	case len(s.Mounts) > 0:
 	case root == nil:
@@ -103,10 +102,7 @@ func (t *planTemplate) run(s *spec.Spec, mounts int64) (*host.Host, error) {
 	case !s.Rootfs.Writable && mounts == t.mounts:
 		table, sources = false, func(s *spec.Spec) error { return h.LookRoot(s, root) }
 	}
-	if spec.FileProfile(s.Seccomp) {
-		filter = h.LookFilter
-	}
-	steps := []func(*spec.Spec) error{h.LookMounts, h.LookEnv, sources, filter}
+	steps := []func(*spec.Spec) error{h.LookMounts, h.LookEnv, sources, h.LookGuard}
 	if !table {
 		steps = steps[1:]
 	}

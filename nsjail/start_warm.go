@@ -45,7 +45,7 @@ func (c *Cmd) startWarm() error {
 // jail takes a parked jail, or spawns one, and plans its suffix.
 func (w *warmStart) jail() (*jail, error) {
 	r, s := w.cmd.runner, &w.cmd.Spec
-	k, err := r.tree.kind(s)
+	k, err := kindOf(s)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (c *Cmd) takePayload() (taken bool, err error) {
 	if y == nil {
 		return false, nil
 	}
-	k, err := st.kind(&s)
+	k, err := kindOf(&s)
 	if err != nil { // a start without it gives the error
 		return false, nil
 	}

@@ -1,14 +1,10 @@
 package nsjail
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"brig/nsjail/internal/host"
-	"brig/seccomp"
 )
 
 // TestDebugPreset: tools of every day work under it, though one of them asks for PTRACE_O_TRACEEXIT.
@@ -86,16 +82,5 @@ libc.chroot(b"/")`)
 	out, res, err := c.CombinedOutput()
 	if string(out) != "held\n" || res == nil || res.Status != StatusViolation || res.Violation == nil || res.Violation.Syscall != "chroot" {
 		t.Errorf("%v, %+v, %q", err, res, out)
-	}
-}
-
-// TestPresetsAreCachedByText: a filter that an older brig has compiled is not taken for a preset that has changed
-// since.
-func TestPresetsAreCachedByText(t *testing.T) {
-	for _, name := range seccomp.Presets() {
-		key, _, err := host.ReadProfile(name)
-		if text, err2 := seccomp.PresetSource(name); err != nil || err2 != nil || !bytes.Equal(key, text) {
-			t.Errorf("%s: %v, %v, cached under %.40q", name, err, err2, key)
-		}
 	}
 }

@@ -169,15 +169,12 @@ func (st *warmRoot) used(t *planTemplate) {
 	}
 }
 
-// kind returns the kind of a Spec.
-func (st *warmRoot) kind(s *spec.Spec) (*kind, error) {
-	k := &kind{key: plan.PrefixSpec(s)}
-	if !spec.FileProfile(s.Seccomp) {
-		return k, nil
+// kindOf returns the kind of a Spec.
+func kindOf(s *spec.Spec) (k *kind, err error) {
+	k = &kind{key: plan.PrefixSpec(s)}
+	if spec.FileProfile(s.Seccomp) {
+		k.profile, err = host.ReadProfile(s.Seccomp)
 	}
-	h := &host.Host{Kernel: st.modes[0].Root.Host.Kernel, Missing: map[string]string{}}
-	err := h.LookFilter(s)
-	k.filter = h.Filter
 	return k, err
 }
 

@@ -48,7 +48,7 @@ func sameAsOracle(t *testing.T, name string, table *Table) {
 // table's meaning when it was made.)
 func TestCompileIsLibseccomps(t *testing.T) {
 	needNative(t)
-	guard, err := GuardTable(true)
+	guard, err := guardTable(true)
 	if err != nil {
 		t.Fatal(err)
 	}

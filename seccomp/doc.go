@@ -33,5 +33,6 @@
 // System calls newer than every call that a profile names return ENOSYS if the default action is an errno, because
 // libraries have a fallback for ENOSYS but not for EPERM.
 //
-// Importing the package does no work: profiles are parsed on demand, and DefaultBPF is a string in the binary.
+// Importing the package does no work: profiles are parsed on demand. The filters of the presets, and those that are
+// loaded beneath a profile, are compiled when brig is built (the directory built).
 package seccomp

@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// GuardTable returns the filter that is loaded in addition to a profile from a file. It allows everything but the calls
+// guardTable returns the filter that is loaded in addition to a profile from a file. It allows everything but the calls
 // that the default profile refuses for their arguments. With those a payload could affect the host's processes and
 // terminals, or prevent the end of its own jail.
 //
 // With files, for a jail that may write to a directory of the host, it also refuses to set S_ISUID or S_ISGID on a
 // file. Such a file would keep its owner's rights on the host, where the jail's nosuid mount has no effect. This holds
 // for an empty file, too: a write clears the bits, but not if the writer has CAP_FSETID, as the host's root has.
-func GuardTable(files bool) (*Table, error) {
+func guardTable(files bool) (*Table, error) {
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
 	p.guardArgs()
 	if files {
@@ -59,9 +59,9 @@ func (p *Profile) guardFiles() {
 	}
 }
 
-// OpenTable returns the filter of a jail that is otherwise open (nsjail/internal/ordered): what lets a payload out of
+// openTable returns the filter of a jail that is otherwise open (nsjail/internal/ordered): what lets a payload out of
 // its network or into its caller's terminal, and that no ordinary program needs.
-func OpenTable() (*Table, error) {
+func openTable() (*Table, error) {
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
 	deny := func(errno unix.Errno, name string, index uint, mask, value uint64, more ...Arg) {
 		e := uint(errno)

@@ -128,20 +128,7 @@ func (o order) load() error {
 	return nil
 }
 
-func (o order) bpf() ([]byte, error) {
-	if bpf, ok := DefaultBPF(); ok && o.Preset == "default" {
-		return bpf, nil
-	}
-	p, err := Preset(o.Preset)
-	if err != nil {
-		return nil, err
-	}
-	table, err := p.Resolve(native())
-	if err != nil {
-		return nil, err
-	}
-	return table.Compile()
-}
+func (o order) bpf() ([]byte, error) { return PresetFilter(o.Preset, native()) }
 
 // liveCalls makes real system calls. Without a filter it proves that the refusals are the filter's: none may be EPERM.
 func liveCalls(filtered bool) error {

@@ -16,15 +16,6 @@ func Presets() []string { return []string{"default", "strict", "compute", "build
 
 // Preset returns one of the profiles in this package.
 func Preset(name string) (*Profile, error) {
-	data, err := PresetSource(name)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(data)
-}
-
-// PresetSource returns the JSON of one of the profiles in this package.
-func PresetSource(name string) ([]byte, error) {
 	if !slices.Contains(Presets(), name) {
 		return nil, fmt.Errorf("seccomp: unknown preset %s; %s", words.QuoteASCII(name), words.DidYouMean(name, Presets()))
 	}
@@ -32,7 +23,7 @@ func PresetSource(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seccomp: preset %s: %w; rebuild brig", name, err)
 	}
-	return data, nil
+	return Parse(data)
 }
 
 // Default returns the profile of a jail that names none. A test parses it, so it cannot fail in a build that passed.

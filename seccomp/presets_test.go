@@ -1,9 +1,6 @@
 package seccomp
 
 import (
-	"bytes"
-	"flag"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,31 +9,6 @@ import (
 	libseccomp "github.com/seccomp/libseccomp-golang"
 	"golang.org/x/sys/unix"
 )
-
-var update = flag.Bool("update", false, "rewrite default_amd64.bpf")
-
-func TestDefaultBPFIsFresh(t *testing.T) {
-	table, err := DefaultTable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := table.Compile()
-	if runtime.GOARCH != "amd64" {
-		t.Skipf("no embedded filter on %s", runtime.GOARCH)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *update && runtime.GOARCH == "amd64" {
-		if err := os.WriteFile("default_amd64.bpf", fresh, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if have, _ := DefaultBPF(); !bytes.Equal(have, fresh) {
-		t.Fatal("default_amd64.bpf is not what presets/default.json compiles to; run go generate")
-	}
-}
 
 // both returns the verdict without and with garbage in the upper half of each argument.
 func both(c call) []call {

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessTable returns the filter that is loaded in addition to any profile in a jail without namespaces. It refuses
-// what would reach the host's processes, its IPC objects, its sockets and the attributes of its files. GuardTable's
+// processTable returns the filter that is loaded in addition to any profile in a jail without namespaces. It refuses
+// what would reach the host's processes, its IPC objects, its sockets and the attributes of its files. guardTable's
 // rules are part of it. With network, IPv4, IPv6 and NETLINK_ROUTE sockets can be made; Unix sockets only as connected
 // pairs of streams, since a datagram socket of a pair can send to any path. owns is set if the payload runs as a user
 // who owns files of the host: Landlock has no right on the mode, owner, times and extended attributes of a file
 // (landlock(7)), so that calls that name a file by its path are refused. Those of an open file are not.
-func ProcessTable(network, owns bool) (*Table, error) {
+func processTable(network, owns bool) (*Table, error) {
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
 	is := func(index uint, value uint64) Arg { // of an argument that the kernel reads as 32 bits
 		return Arg{Index: index, Value: 1<<32 - 1, ValueTwo: value, Op: "SCMP_CMP_MASKED_EQ"}
@@ -70,15 +70,3 @@ func ProcessTable(network, owns bool) (*Table, error) {
 // namespaces are the flags of clone(2) for new namespaces.
 const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
-
-// processFile is the file with a compiled ProcessTable.
-func processFile(network, owns bool) string {
-	name := "process_"
-	if network {
-		name += "net_"
-	}
-	if owns {
-		name += "owner_"
-	}
-	return name + "amd64.bpf"
-}

@@ -1,37 +1,11 @@
 package seccomp
 
 import (
-	"bytes"
-	"os"
 	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
-
-func TestProcessBPFIsFresh(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skipf("no embedded filter on %s", runtime.GOARCH)
-	}
-	for i := range 4 {
-		network, owns := i&1 != 0, i&2 != 0
-		table, err := ProcessTable(network, owns)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fresh, err := table.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if *update {
-			if err := os.WriteFile(processFile(network, owns), fresh, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		} else if have, _ := ProcessBPF(network, owns); !bytes.Equal(have, fresh) {
-			t.Errorf("%s is not what ProcessTable compiles to; run go generate", processFile(network, owns))
-		}
-	}
-}
 
 func TestProcessTable(t *testing.T) {
 	const garbage = 0xdead << 32
@@ -90,7 +64,7 @@ func TestProcessTable(t *testing.T) {
 		{"openat", [6]uint64{}, false, true, Allow},
 		{"execve", [6]uint64{}, false, true, Allow},
 	} {
-		table, err := ProcessTable(c.network, c.owns)
+		table, err := processTable(c.network, c.owns)
 		if err != nil {
 			t.Fatal(err)
 		}

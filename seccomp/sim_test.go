@@ -67,7 +67,10 @@ func TestDisassemble(t *testing.T) {
 }
 
 func FuzzDisassemble(f *testing.F) {
-	bpf, _ := DefaultBPF()
+	bpf, err := PresetFilter("default", native())
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Add(bpf, int32(16), uint64(0x5412))
 	f.Fuzz(func(_ *testing.T, bpf []byte, nr int32, arg uint64) {
 		_ = disassemble(bpf)

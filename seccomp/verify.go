@@ -51,6 +51,9 @@ func (t *Table) compare(p []insn, a arch, nr int32, rules []Rule) error {
 // probes returns argument vectors around the constants of the rules' conditions: all combinations, or those around each
 // rule and a fixed sample.
 func probes(rules []Rule) [][6]uint64 {
+	if !slices.ContainsFunc(rules, func(r Rule) bool { return len(r.Conds) > 0 }) {
+		return [][6]uint64{{}}
+	}
 	var values [6][]uint64
 	total := 1
 	for i := range values {

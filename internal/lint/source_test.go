@@ -27,9 +27,10 @@ const (
 )
 
 // binaries are the files that may hold other than text.
-var binaries = []string{"seccomp/default_amd64.bpf", "seccomp/guard_amd64.bpf", "seccomp/guard_files_amd64.bpf", "seccomp/open_amd64.bpf",
-	"seccomp/process_amd64.bpf", "seccomp/process_net_amd64.bpf", "seccomp/process_net_owner_amd64.bpf", "seccomp/process_owner_amd64.bpf",
-	"cmd/brig-bench/internal/peers/docker_amd64.bpf"}
+var binaries = []string{"seccomp/built/build_amd64.bpf", "seccomp/built/compute_amd64.bpf", "seccomp/built/default_amd64.bpf",
+	"seccomp/built/guard_amd64.bpf", "seccomp/built/guard_files_amd64.bpf", "seccomp/built/open_amd64.bpf", "seccomp/built/process_amd64.bpf",
+	"seccomp/built/process_net_amd64.bpf", "seccomp/built/process_net_owner_amd64.bpf", "seccomp/built/process_owner_amd64.bpf",
+	"seccomp/built/strict_amd64.bpf", "cmd/brig-bench/internal/peers/docker_amd64.bpf"}
 
 // source is a Go file that is not a test.
 type source struct {

@@ -3,12 +3,8 @@ package host
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"brig/internal/words"
@@ -18,43 +14,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxProfile bounds a profile's file.
-const maxProfile = 1 << 20
-
-// LookFilter compiles the filter that the Spec names; the default one was compiled when brig was built.
-func (h *Host) LookFilter(s *spec.Spec) error {
-	if err := h.LookGuard(s); err != nil {
+// LookFilter reads the filter that the Spec names: that of a preset, or of a profile in a file, which it compiles.
+func (h *Host) LookFilter(s *spec.Spec) (err error) {
+	if err := h.LookGuard(s); err != nil || s.Seccomp == "unconfined" {
 		return err
 	}
-	switch s.Seccomp {
-	case "unconfined":
-		return nil
-	case "", "default":
-		if bpf, ok := seccomp.DefaultBPF(); ok {
-			h.Filter = bpf
-			return nil
-		}
+	name := cmp.Or(s.Seccomp, "default")
+	if slices.Contains(seccomp.Presets(), name) {
+		h.Filter, err = seccomp.PresetFilter(name, h.Kernel.target())
+		return err
 	}
-	data, profile, err := ReadProfile(s.Seccomp)
+	profile, data, err := readProfile(name)
 	if err != nil {
 		return err
 	}
-	target := h.Kernel.target()
-	table, err := profile.Resolve(target)
+	table, err := profile.Resolve(h.Kernel.target())
 	if err != nil {
-		return profileError(s.Seccomp, err)
+		return profileError(name, err)
 	}
-	h.FilterNotes, h.FilterFlags = table.Notes, table.LoadFlags()
-	h.FilterKills = spec.FileProfile(s.Seccomp) && table.Kills()
-	key := append(data, fmt.Sprint(target)...)
-	h.Filter, err = compile(key, table)
-	var cache *seccomp.CacheError
-	if errors.As(err, &cache) { // the filter is good all the same
-		h.FilterNotes = append(h.FilterNotes, err.Error())
-		err = nil
-	}
-	if err != nil {
-		return profileError(s.Seccomp, err)
+	h.Profile, h.FilterNotes, h.FilterFlags, h.FilterKills = data, table.Notes, table.LoadFlags(), table.Kills()
+	if h.Filter, err = table.Compile(); err != nil {
+		return profileError(name, err)
 	}
 	return nil
 }
@@ -78,32 +58,14 @@ func (h *Host) LookGuard(s *spec.Spec) error {
 	if !spec.FileProfile(s.Seccomp) && (!Shares(s) || s.Seccomp != "unconfined") {
 		return nil
 	}
-	bpf, ok := seccomp.GuardBPF(Shares(s))
-	if !ok {
-		table, err := seccomp.GuardTable(Shares(s))
-		if err != nil {
-			return err
-		}
-		if bpf, err = table.Compile(); err != nil {
-			return err
-		}
+	bpf, err := seccomp.GuardFilter(Shares(s))
+	if err != nil {
+		return err
 	}
 	if h.Guard = bpf; spec.FileProfile(s.Seccomp) {
 		h.Guard = seccomp.LeaveKills(bpf)
 	}
 	return nil
-}
-
-// compile takes the filter from the caller's cache, where there is one.
-func compile(key []byte, table *seccomp.Table) ([]byte, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return table.Compile() // no home, no cache
-	}
-	if _, err := os.Stat(dir); err != nil {
-		return table.Compile()
-	}
-	return seccomp.Cached(filepath.Join(dir, "brig"), key, table.Compile)
 }
 
 func profileError(name string, err error) error {
@@ -113,30 +75,35 @@ func profileError(name string, err error) error {
 // SeccompNames returns the names of the built-in filters for Spec.Seccomp; any other value is a file.
 func SeccompNames() []string { return append(seccomp.Presets(), "unconfined") }
 
-// ReadProfile returns a preset or the content of a file, and the bytes that identify it.
-func ReadProfile(name string) ([]byte, *seccomp.Profile, error) {
-	name = cmp.Or(name, "default")
-	if !strings.Contains(name, "/") {
-		data, err := seccomp.PresetSource(name)
-		if err != nil {
-			return nil, nil, spec.CallerError("seccomp", words.Quote(name)+" is not a preset",
-				words.DidYouMean(name, SeccompNames())+" (the path of a file has a slash)")
-		}
-		p, err := seccomp.Parse(data)
-		return data, p, err
+// readProfile returns a preset, or the profile of a file and the file's content.
+func readProfile(name string) (p *seccomp.Profile, data []byte, err error) {
+	if slices.Contains(seccomp.Presets(), name) {
+		p, err = seccomp.Preset(name)
+		return p, nil, err
 	}
-	data, err := readRegular(name, maxProfile)
-	switch {
-	case errors.Is(err, errNotRegular), errors.Is(err, errTooLarge):
-		return nil, nil, sourceError("seccomp", name, err, "name a profile in JSON")
-	case err != nil:
-		return nil, nil, sourceError("seccomp", name, err, "name a readable profile, or use --seccomp default")
+	if data, err = ReadProfile(name); err != nil {
+		return nil, nil, err
 	}
-	p, err := seccomp.Parse(data)
-	if err != nil {
+	if p, err = seccomp.Parse(data); err != nil {
 		return nil, nil, profileError(name, err)
 	}
-	return data, p, nil
+	return p, data, nil
+}
+
+// ReadProfile returns the content of a profile's file.
+func ReadProfile(name string) ([]byte, error) {
+	if !spec.FileProfile(name) {
+		return nil, spec.CallerError("seccomp", words.Quote(name)+" is not a preset",
+			words.DidYouMean(name, SeccompNames())+" (the path of a file has a slash)")
+	}
+	data, err := readRegular(name, seccomp.MaxSize)
+	switch {
+	case errors.Is(err, errNotRegular), errors.Is(err, errTooLarge):
+		return nil, sourceError("seccomp", name, err, "name a profile in JSON")
+	case err != nil:
+		return nil, sourceError("seccomp", name, err, "name a readable profile, or use --seccomp default")
+	}
+	return data, nil
 }
 
 // FilterTable returns the effective system-call filter of a Spec's Seccomp on this machine, as text.
@@ -144,7 +111,7 @@ func FilterTable(name string) (string, error) {
 	if name == "unconfined" {
 		return "no filter: every system call is allowed\n", nil
 	}
-	_, p, err := ReadProfile(name)
+	p, _, err := readProfile(cmp.Or(name, "default"))
 	if err != nil {
 		return "", err
 	}

@@ -70,9 +70,10 @@ type Host struct {
 	Env []string `json:"-"`
 	// Term is the caller's TERM.
 	Term string `json:"-"`
-	// Filter is the compiled seccomp filter; nil without one.
-	Filter []byte `json:"-"`
-	// Guard is the filter beneath a profile that is not ours: see seccomp.GuardTable. It is nil where none is needed.
+	// Filter is the compiled seccomp filter; nil without one. Profile is the file that it was compiled from, if it was.
+	Filter  []byte `json:"-"`
+	Profile []byte `json:"-"`
+	// Guard is the filter beneath a profile that is not ours: see seccomp.GuardFilter. It is nil where none is needed.
 	Guard []byte `json:"-"`
 	// FilterFlags are the flags of seccomp(2) that the profile wants.
 	FilterFlags uint `json:"filter_flags,omitempty"`
@@ -127,9 +128,8 @@ type Source struct {
 	Stays bool `json:"stays,omitempty"`
 	// NoUpper is the reason why the changes of a MountCOW cannot be kept where they are to be; "" if they can.
 	NoUpper string `json:"no_upper,omitempty"`
-	// NoOverlay and NoIDMap say why the mechanism does not work there; "" if it does.
+	// NoOverlay is the reason why the source cannot be a layer of an overlay; "" if it can.
 	NoOverlay string `json:"no_overlay,omitempty"`
-	NoIDMap   string `json:"no_idmap,omitempty"`
 	Content   string `json:"-"` // of a MountFile, or of a file that is shown as a copy
 	// Copied means that a bind of a file is shown as a copy: locks and watches do not cross it.
 	Copied bool `json:"copied,omitempty"`

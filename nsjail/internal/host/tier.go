@@ -25,7 +25,7 @@ func (h *Host) lookTier(s *spec.Spec) error {
 	}
 	h.Scratch = filepath.Join(dir, "N", "upper") // openStores puts the directory's name here
 	owns := !h.Drop || h.Owner != 0
-	if h.Guard, err = processFilter(s.Net == spec.NetHost, owns); err != nil {
+	if h.Guard, err = seccomp.ProcessFilter(s.Net == spec.NetHost, owns); err != nil {
 		return err
 	}
 	if spec.FileProfile(s.Seccomp) {
@@ -50,17 +50,6 @@ const OrTier = "or run it without namespaces, which is weaker: --tier process (t
 
 // HasTier reports whether the kernel has what spec.TierProcess needs.
 func (h *Host) HasTier() bool { return h.Landlock >= landlock.ScopeABI }
-
-func processFilter(network, owns bool) ([]byte, error) {
-	if bpf, ok := seccomp.ProcessBPF(network, owns); ok {
-		return bpf, nil
-	}
-	table, err := seccomp.ProcessTable(network, owns)
-	if err != nil {
-		return nil, err
-	}
-	return table.Compile()
-}
 
 // tasks counts the processes and threads of a user: proc(5). RLIMIT_NPROC counts them all.
 func tasks(uid int) (n int64) {

@@ -162,7 +162,8 @@ func (r *resolver) source(key, target string, attr uint64, plain bool) rootfs.So
 		return s
 	case r.Host.Drop && plain:
 	case r.Host.Drop:
-		idmap = r.require("idmap", "binds show their owner's files as the payload's", h.NoIDMap, "")
+		idmap = true
+		r.Enforced["idmap"] = "binds show their owner's files as the payload's"
 	case r.Mode.Root == nil:
 		return s
 	}

@@ -86,7 +86,7 @@ func (r *resolver) filter() {
 	r.loadFilter(r.Heard, r.Host.FilterFlags|unix.SECCOMP_FILTER_FLAG_NEW_LISTENER).Save = r.listener
 }
 
-// guardNote describes what the guard refuses: seccomp.GuardTable.
+// guardNote describes what the guard refuses: seccomp.GuardFilter.
 func (r *resolver) guardNote() string {
 	note := "a filter of brig's own refuses what the default filter refuses for its arguments"
 	if host.Shares(r.Spec) {

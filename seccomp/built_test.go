@@ -1,0 +1,90 @@
+package seccomp
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the files of built")
+
+// Each file holds what is compiled now, whatever kernel it is for, and there is no other file.
+func TestBuiltFiltersAreFresh(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skipf("no filter is built for %s", runtime.GOARCH)
+	}
+	tables := map[string]func() (*Table, error){"open": openTable,
+		"guard":             func() (*Table, error) { return guardTable(false) },
+		"guard_files":       func() (*Table, error) { return guardTable(true) },
+		"process":           func() (*Table, error) { return processTable(false, false) },
+		"process_net":       func() (*Table, error) { return processTable(true, false) },
+		"process_owner":     func() (*Table, error) { return processTable(false, true) },
+		"process_net_owner": func() (*Table, error) { return processTable(true, true) },
+	}
+	var names []string
+	for _, preset := range Presets() {
+		if preset == "debug" {
+			continue
+		}
+		tables[preset] = func() (*Table, error) {
+			p, err := Preset(preset)
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(p.Syscalls, func(s Syscall) bool {
+				return s.Includes != nil && s.Includes.MinKernel != "" || s.Excludes != nil && s.Excludes.MinKernel != ""
+			}) || len(p.Flags) > 0 {
+				t.Errorf("%s depends on the kernel, or wants flags: it cannot be compiled when brig is built", preset)
+			}
+			return p.Resolve(Target{Arch: runtime.GOARCH})
+		}
+	}
+	for name, make := range tables {
+		names = append(names, path.Base(builtFile(name)))
+		table, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := table.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			if err := os.WriteFile(builtFile(name), fresh, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if have, err := built(name, nil); err != nil || !bytes.Equal(have, fresh) {
+			t.Errorf("%s is not what its table compiles to; run go generate", builtFile(name))
+		}
+	}
+	files, err := os.ReadDir("built")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !slices.Contains(names, f.Name()) {
+			t.Errorf("nothing asks for built/%s; remove it", f.Name())
+		}
+	}
+}
+
+// debug has no file, and is compiled for the kernel.
+func TestPresetThatDependsOnTheKernel(t *testing.T) {
+	filter := func(minor int) []byte {
+		bpf, err := PresetFilter("debug", Target{Arch: runtime.GOARCH, KernelMajor: 5, KernelMinor: minor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bpf
+	}
+	if bytes.Equal(filter(15), filter(16)) {
+		t.Error("debug is the same for Linux 5.15 and 5.16")
+	}
+	if _, err := PresetFilter("nosuch", native()); err == nil {
+		t.Error("a preset that does not exist has a filter")
+	}
+}
