@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"brig/netns/egress"
+	"brig/netns/egress/policy"
 	"brig/nsjail"
 )
 
@@ -82,7 +82,7 @@ func ExampleCmd_limits() {
 func ExampleCmd_egress() {
 	cmd := nsjail.Command("bash", "-c", "getent hosts example.com; getent hosts example.org || echo refused")
 	cmd.Spec.Net = nsjail.NetEgress
-	cmd.Spec.Egress = &egress.Policy{Allow: []egress.Rule{{Host: "example.com", Ports: []egress.Ports{{From: 443, To: 443}}}}}
+	cmd.Spec.Egress = &policy.Policy{Allow: []policy.Rule{{Host: "example.com", Ports: []policy.Ports{{From: 443, To: 443}}}}}
 	out, result, err := cmd.Output()
 	if err != nil {
 		log.Fatal(err)

@@ -18,6 +18,7 @@ import (
 
 	"brig/internal/program"
 	"brig/netns/egress"
+	"brig/netns/egress/policy"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
@@ -33,11 +34,11 @@ func egressCmd(t *testing.T, script string, allow ...string) *Cmd {
 	return c
 }
 
-func policyOf(t *testing.T, allow ...string) *egress.Policy {
+func policyOf(t *testing.T, allow ...string) *policy.Policy {
 	t.Helper()
-	p := &egress.Policy{}
+	p := &policy.Policy{}
 	for _, text := range allow {
-		r, err := egress.ParseRule(text)
+		r, err := policy.ParseRule(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -401,7 +402,7 @@ func TestPolicyIsTheJailsOwn(t *testing.T) {
 	lines := []string{"tcp deny no_rule 8.8.4.4:9000", "tcp deny no_rule 8.8.4.4:9100"}
 	want(s, lines...)
 	p.Allow = append(p.Allow, policyOf(t, "tcp://8.8.8.8:9100").Allow...)
-	p.Allow[0].Ports[0] = egress.Ports{From: 7, To: 7}
+	p.Allow[0].Ports[0] = policy.Ports{From: 7, To: 7}
 	want(s, lines...)
 	if ports, _ := r.tree.templates[1].key.Egress.TCPPorts(); !slices.Equal(ports, []uint16{9000}) {
 		t.Errorf("the first kind of Spec has become one for ports %v", ports)

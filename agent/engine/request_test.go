@@ -249,7 +249,7 @@ func TestAnswer(t *testing.T) {
 func TestViolations(t *testing.T) {
 	res := &nsjail.Result{Violation: &nsjail.Violation{Syscall: "ptrace", Count: 2}, Network: &egress.Summary{
 		ByVerdict: map[egress.Verdict]int{egress.VerdictDeny: 3},
-		ByReason:  map[egress.Reason]int{"private": 1, "blocked": 2}}}
+		ByReason:  map[policies.Reason]int{"private": 1, "blocked": 2}}}
 	got := violations(res)
 	want := []Violation{{"syscall", "ptrace", 2}, {"network", "blocked, private", 3}}
 	if !slices.Equal(got, want) || violations(&nsjail.Result{Network: &egress.Summary{}}) != nil {

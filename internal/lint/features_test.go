@@ -30,7 +30,7 @@ type row struct{ asked, brig, code, test string }
 // kinds are the words that say what a name in backquotes after them is a field of, until the next such word.
 var kinds = map[string][]reflect.Type{
 	"Spec": {reflect.TypeFor[nsjail.Spec]()}, "report": {reflect.TypeFor[nsjail.Result]()}, "refusal": {reflect.TypeFor[nsjail.Refusal]()},
-	"egress": {reflect.TypeFor[egress.Policy]()}, "rule": {reflect.TypeFor[egress.Rule]()}, "record": {reflect.TypeFor[egress.Event]()},
+	"egress": {reflect.TypeFor[network.Policy]()}, "rule": {reflect.TypeFor[network.Rule]()}, "record": {reflect.TypeFor[egress.Event]()},
 	"summary": {reflect.TypeFor[egress.Summary]()}, "request": {reflect.TypeFor[engine.Request]()}, "answer": {reflect.TypeFor[engine.Response]()},
 	"sandbox": {reflect.TypeFor[engine.SandboxRequest](), reflect.TypeFor[engine.SandboxInfo]()}, "entry": {reflect.TypeFor[workspace.Entry]()},
 	"policy": {reflect.TypeFor[policy.Policy]()}, "command": {reflect.TypeFor[policy.Command]()}, "token": {reflect.TypeFor[token.Block]()},
@@ -254,7 +254,7 @@ func (e ended) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error)
 	*e.spec = j.Spec
 	return &nsjail.Result{Status: nsjail.StatusTimeout, ExitCode: -1, Signal: "SIGKILL", TimedOut: true, LimitsHit: []string{"wall"}, Usage: nsjail.NoUsage(),
 		Output: nsjail.Output{StdoutBytes: 7, StderrBytes: 8, StderrDropped: 9}, Violation: &nsjail.Violation{Syscall: "mount", Count: 2},
-		Network: &egress.Summary{Total: 3, ByVerdict: map[egress.Verdict]int{egress.VerdictDeny: 3}, ByReason: map[egress.Reason]int{network.ReasonBlocked: 3}}}, nil
+		Network: &egress.Summary{Total: 3, ByVerdict: map[egress.Verdict]int{egress.VerdictDeny: 3}, ByReason: map[network.Reason]int{network.ReasonBlocked: 3}}}, nil
 }
 
 // TestRequestAndAnswer: the fields of a request are those of the jail, and the fields of a jail's result are in the

@@ -168,8 +168,8 @@ var heavy = []string{"net/http", "crypto/tls", "crypto/x509", "text/template", "
 
 // pure are the rooms that decide and do nothing else: of the standard library they may import only these packages.
 var pure = map[string][]string{
-	"brig/netns/egress/policy": {"bytes", "encoding/json", "errors", "io", "iter", "math", "net/netip", "path", "slices", "strconv",
-		"strings", "sync", "time", "unicode", "unicode/utf8", "golang.org/x/net/idna"},
+	"brig/netns/egress/policy": {"bytes", "cmp", "encoding/json", "errors", "io", "iter", "math", "net/netip", "path", "slices",
+		"strconv", "strings", "sync", "text/tabwriter", "time", "unicode", "unicode/utf8", "golang.org/x/net/idna"},
 	"brig/learn": {"cmp", "net/netip", "path", "slices", "strconv", "strings"},
 }
 

@@ -127,7 +127,7 @@ func (k *conn) serve() {
 }
 
 // refuse ends the connection with an RST and writes its line.
-func (k *conn) refuse(r Reason) {
+func (k *conn) refuse(r policy.Reason) {
 	reset(k.c)
 	k.e.Verdict, k.e.Reason = verdictOf(r), r
 	k.done()
@@ -158,7 +158,7 @@ func (k *conn) dial(list []netip.AddrPort) (_ *net.TCPConn, _ []netip.AddrPort, 
 	}
 	vet := k.s.dialer.vetName
 	if k.name == "" {
-		vet = func(to netip.AddrPort) Reason { return k.s.dialer.vetAddr(to, false) }
+		vet = func(to netip.AddrPort) policy.Reason { return k.s.dialer.vetAddr(to, false) }
 		list = []netip.AddrPort{k.to}
 	}
 	if list == nil {
@@ -210,7 +210,7 @@ func (k *conn) relay(first []byte) {
 }
 
 // ended returns the reason why this server ended a relay, or ReasonNone if a peer ended it.
-func (k *conn) ended(err error) Reason {
+func (k *conn) ended(err error) policy.Reason {
 	switch {
 	case err == nil:
 		return policy.ReasonNone
@@ -242,7 +242,7 @@ func (k *conn) serveTLS() {
 }
 
 // hello reads until the ClientHello is complete.
-func (k *conn) hello(h *wire.Hello) Reason {
+func (k *conn) hello(h *wire.Hello) policy.Reason {
 	if err := k.c.SetReadDeadline(time.Now().Add(k.s.head)); err != nil {
 		return policy.ReasonClosed
 	}
@@ -265,7 +265,7 @@ func (k *conn) hello(h *wire.Hello) Reason {
 }
 
 // unread returns the reason for a head that is not complete.
-func (k *conn) unread(err error, begun bool, bad Reason) Reason {
+func (k *conn) unread(err error, begun bool, bad policy.Reason) policy.Reason {
 	switch {
 	case k.s.ctx.Err() != nil:
 		return policy.ReasonClosed
@@ -278,10 +278,10 @@ func (k *conn) unread(err error, begun bool, bad Reason) Reason {
 }
 
 // reasonOf returns the Reason of an error of package wire, else otherwise.
-func reasonOf(err error, otherwise Reason) Reason {
+func reasonOf(err error, otherwise policy.Reason) policy.Reason {
 	var bad *wire.Error
 	if errors.As(err, &bad) {
-		return Reason(bad.Reason)
+		return policy.Reason(bad.Reason)
 	}
 	return otherwise
 }

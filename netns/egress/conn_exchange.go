@@ -155,7 +155,7 @@ func (w *web) unanswered(err error) bool {
 }
 
 // fail ends a request for which the server has no connection or no proper response.
-func (w *web) fail(r Reason) bool {
+func (w *web) fail(r policy.Reason) bool {
 	switch {
 	case r == policy.ReasonClosed, w.k.f.received.Load() != w.r:
 		return w.abort(VerdictError, r)

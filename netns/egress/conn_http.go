@@ -62,7 +62,7 @@ func (w *web) drop() {
 }
 
 // line writes the request's line.
-func (w *web) line(v Verdict, r Reason) {
+func (w *web) line(v Verdict, r policy.Reason) {
 	e, f := w.k.e, w.k.f
 	e.Verdict, e.Reason = v, r
 	e.Sent, e.Received = f.sent.Load()-w.s, f.received.Load()-w.r
@@ -71,7 +71,7 @@ func (w *web) line(v Verdict, r Reason) {
 }
 
 // abort ends both connections with an RST and writes the line.
-func (w *web) abort(v Verdict, r Reason) bool {
+func (w *web) abort(v Verdict, r policy.Reason) bool {
 	reset(w.k.c)
 	if w.up != nil {
 		reset(w.up.c)
@@ -81,7 +81,7 @@ func (w *web) abort(v Verdict, r Reason) bool {
 }
 
 // refuse answers the request with an error and ends the connection. From status 500 on the policy is not the reason.
-func (w *web) refuse(status int, r Reason, host string) bool {
+func (w *web) refuse(status int, r policy.Reason, host string) bool {
 	k, v := w.k, VerdictDeny
 	if status >= 500 {
 		v = VerdictError
@@ -134,7 +134,7 @@ func (w *web) request() bool {
 	case !k.d.Allow && err != nil:
 		return w.abort(VerdictDeny, k.d.Reason)
 	case errors.As(err, &bad):
-		return w.refuse(bad.Status(), Reason(bad.Reason), w.target())
+		return w.refuse(bad.Status(), policy.Reason(bad.Reason), w.target())
 	case err != nil:
 		r := k.unread(err, err != io.EOF, policy.ReasonNotHTTP)
 		return w.abort(verdictOf(r), r)
@@ -164,7 +164,7 @@ func (w *web) target() string {
 }
 
 // check compares a request with the policy.
-func (w *web) check(req *wire.Request) Reason {
+func (w *web) check(req *wire.Request) policy.Reason {
 	k := w.k
 	if req.HostPort != 0 && req.HostPort != int(k.to.Port()) {
 		return policy.ReasonHostMismatch

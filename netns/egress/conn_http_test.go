@@ -84,7 +84,7 @@ func get(t *testing.T, c *http.Client, url string) (int, string) {
 }
 
 func TestHTTPRequestsOnOneConnection(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 	r.site("a.test")
 	c := r.client("a.test")
 	for _, path := range []string{"/one", "/two?secret=1", "/chunked", "/empty", "/big"} {
@@ -118,11 +118,11 @@ func TestHTTPRequestsOnOneConnection(t *testing.T) {
 }
 
 func TestHTTPRefusals(t *testing.T) {
-	given := Policy{Allow: []Rule{{Host: "a.test", Mode: policy.ModeHTTP, Methods: []string{"GET", "HEAD"}, Paths: []string{"/api"}}, {Host: "b.test"}}}
+	given := policy.Policy{Allow: []policy.Rule{{Host: "a.test", Mode: policy.ModeHTTP, Methods: []string{"GET", "HEAD"}, Paths: []string{"/api"}}, {Host: "b.test"}}}
 	for _, c := range []struct {
 		name, site, request string
 		status              int
-		reason              Reason
+		reason              policy.Reason
 	}{
 		{"method", "a.test", "DELETE /api HTTP/1.1\r\nHost: a.test\r\n\r\n", 403, policy.ReasonMethod},
 		{"path", "a.test", "GET /other HTTP/1.1\r\nHost: a.test\r\n\r\n", 403, policy.ReasonPath},
@@ -167,7 +167,7 @@ func TestHTTPRefusals(t *testing.T) {
 }
 
 func TestHTTPPipeliningInOrder(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 	r.site("a.test")
 	conn := r.dial(r.to("a.test", 80))
 	fmt.Fprint(conn, "GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\nGET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n"+
@@ -192,7 +192,7 @@ func TestHTTPPipeliningInOrder(t *testing.T) {
 
 // A body that the server leaves unread must not become an unchecked request: the connection ends with it.
 func TestBodyEndsAConnection(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 	r.site("a.test")
 	conn := r.dial(r.to("a.test", 80))
 	fmt.Fprint(conn, "POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n")
@@ -212,7 +212,7 @@ func TestBodyEndsAConnection(t *testing.T) {
 }
 
 func TestWebsocket(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 	r.site("a.test")
 	conn := r.dial(r.to("a.test", 80))
 	fmt.Fprint(conn, "GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\nearly")
@@ -237,12 +237,12 @@ func TestHTTPBadServers(t *testing.T) {
 		path    string
 		status  int // that the client sees; 0: the connection breaks
 		verdict Verdict
-		reason  Reason
+		reason  policy.Reason
 	}{
 		{"/junk", 502, VerdictError, policy.ReasonProtocol},
 		{"/short", 0, VerdictAllow, policy.ReasonProtocol},
 	} {
-		r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+		r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 		r.site("a.test")
 		res, err := r.client("a.test").Get("http://a.test" + c.path)
 		if err == nil && c.status == 0 {
@@ -261,7 +261,7 @@ func TestHTTPBadServers(t *testing.T) {
 // A server that closes between two requests is asked again on a new connection, whose address is the one that was
 // vetted.
 func TestHTTPServerThatClosesInBetween(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 	r.server("a.test", 80, func(c *net.TCPConn) {
 		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
 			fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -280,7 +280,7 @@ func TestHTTPServerThatClosesInBetween(t *testing.T) {
 
 // An answer before the end of the upload must reach the client, and ends the connection.
 func TestHTTPEarlyAnswer(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 	r.site("a.test")
 	conn := r.dial(r.to("a.test", 80))
 	fmt.Fprint(conn, "POST /early HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000000\r\n\r\nabc")
@@ -296,7 +296,7 @@ func TestHTTPEarlyAnswer(t *testing.T) {
 
 // Each connection to the server counts, not only the payload's own, which may stay the same one.
 func TestRateCountsDials(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("a.test"), ConnectionsPerSecond: 1}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("a.test"), ConnectionsPerSecond: 1}).serve()
 	r.site("a.test")
 	c := r.client("a.test")
 	refused := 0
@@ -315,7 +315,7 @@ func TestRateCountsDials(t *testing.T) {
 func TestHTTPUploadStops(t *testing.T) {
 	for range 2 {
 		for _, head := range []string{"Content-Length: 100\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n64\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"} {
-			r := newRig(t, Policy{Allow: rules("a.test"), IdleTimeout: Duration(100 * time.Millisecond)}).serve()
+			r := newRig(t, policy.Policy{Allow: rules("a.test"), IdleTimeout: policy.Duration(100 * time.Millisecond)}).serve()
 			r.site("a.test")
 			conn := r.dial(r.to("a.test", 80))
 			fmt.Fprint(conn, "POST /upload HTTP/1.1\r\nHost: a.test\r\n"+head)

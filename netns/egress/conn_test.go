@@ -20,7 +20,7 @@ import (
 
 func TestTCPRelaysBothWaysAndCounts(t *testing.T) {
 	for _, size := range []int{0, 1, copyBuffer + 1, spliceAfter - 1, spliceAfter + 1, 3 << 20} {
-		r := newRig(t, Policy{Allow: rules("tcp://a.test:5000")}).serve()
+		r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000")}).serve()
 		r.server("a.test", 5000, echo)
 		c := r.dial(r.to("a.test", 5000))
 		want := make([]byte, size)
@@ -43,15 +43,15 @@ func TestTCPRelaysBothWaysAndCounts(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	given := Policy{Allow: rules("tcp://a.test:5000", "tcp://dead.test:5000", "tcp://none.test:5000", "tcp://inside.test:5000",
+	given := policy.Policy{Allow: rules("tcp://a.test:5000", "tcp://dead.test:5000", "tcp://none.test:5000", "tcp://inside.test:5000",
 		"tcp://meta.test:5000", "tcp://own.test:5000", "8.8.8.0/24:5000", "tcp://two.test:5000"),
-		Deny: rules("b.test"), ConnectTimeout: Duration(300 * time.Millisecond)}
+		Deny: rules("b.test"), ConnectTimeout: policy.Duration(300 * time.Millisecond)}
 	ip := netip.MustParseAddrPort
 	for _, c := range []struct {
 		name    string
 		to      func(r *rig) netip.AddrPort
 		verdict Verdict
-		reason  Reason
+		reason  policy.Reason
 	}{
 		{"port", func(r *rig) netip.AddrPort { return r.to("a.test", 5001) }, VerdictDeny, policy.ReasonPort},
 		{"no rule", func(r *rig) netip.AddrPort { return r.to("c.test", 5000) }, VerdictDeny, policy.ReasonNoRule},
@@ -94,7 +94,7 @@ func TestRefusals(t *testing.T) {
 
 // Rebinding: a name with good and bad addresses leads to the good ones only; a dead one does not eat the time.
 func TestVettedAddressesOneAfterTheOther(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("tcp://a.test:5000"), ConnectTimeout: Duration(time.Second)}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000"), ConnectTimeout: policy.Duration(time.Second)}).serve()
 	r.server("a.test", 5000, echo)
 	good := r.names["a.test"][0]
 	r.names["a.test"] = []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("93.184.216.99"), netip.MustParseAddr("127.0.0.1"), good}
@@ -112,7 +112,7 @@ func TestVettedAddressesOneAfterTheOther(t *testing.T) {
 }
 
 func TestControlVetsTheSocketsOwnAddress(t *testing.T) {
-	d := newDialer(&Policy{}, new(policy.Matcher))
+	d := newDialer(&policy.Policy{}, new(policy.Matcher))
 	l := listenTCP(t)
 	_, err := d.dial(t.Context(), "tcp4", addrPort(l.Addr()), d.vetName)
 	if whyNot(err) != policy.ReasonBlocked {
@@ -142,7 +142,7 @@ func TestTLSMode(t *testing.T) {
 		name    string
 		hello   []byte
 		verdict Verdict
-		reason  Reason
+		reason  policy.Reason
 	}{
 		{"right", helloFor(t, "a.test"), VerdictAllow, ""},
 		{"upper case", helloFor(t, "A.Test"), VerdictAllow, ""},
@@ -154,7 +154,7 @@ func TestTLSMode(t *testing.T) {
 	} {
 		for _, step := range []int{1 << 20, 7} {
 			t.Run(c.name, func(t *testing.T) {
-				r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+				r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 				r.server("a.test", 443, echo)
 				conn := r.dial(r.to("a.test", 443))
 				for rest := c.hello; len(rest) > 0; {
@@ -180,7 +180,7 @@ func TestTLSMode(t *testing.T) {
 }
 
 func TestSlowLorisAndIdleEnd(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("a.test", "tcp://a.test:5000"), IdleTimeout: Duration(300 * time.Millisecond)})
+	r := newRig(t, policy.Policy{Allow: rules("a.test", "tcp://a.test:5000"), IdleTimeout: policy.Duration(300 * time.Millisecond)})
 	r.s.head = 200 * time.Millisecond
 	r.serve()
 	r.server("a.test", 5000, echo)
@@ -194,7 +194,7 @@ func TestSlowLorisAndIdleEnd(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	got := map[Reason]int{}
+	got := map[policy.Reason]int{}
 	for _, e := range r.wait(4) {
 		got[e.Reason]++
 	}
@@ -206,7 +206,7 @@ func TestSlowLorisAndIdleEnd(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Run("max_connections", func(t *testing.T) {
-		r := newRig(t, Policy{Allow: rules("tcp://a.test:5000"), MaxConnections: 2}).serve()
+		r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000"), MaxConnections: 2}).serve()
 		r.server("a.test", 5000, echo)
 		for range 2 {
 			c := r.dial(r.to("a.test", 5000))
@@ -226,7 +226,7 @@ func TestLimits(t *testing.T) {
 		}
 	})
 	t.Run("names", func(t *testing.T) {
-		r := newRig(t, Policy{Allow: rules("tcp://*.a.test:5000", "tcp://b.test:5000"), NamesPerSecond: 1}).serve()
+		r := newRig(t, policy.Policy{Allow: rules("tcp://*.a.test:5000", "tcp://b.test:5000"), NamesPerSecond: 1}).serve()
 		answered := 0
 		for i := range 60 {
 			name := fmt.Sprintf("n%d.a.test", i)
@@ -247,7 +247,7 @@ func TestLimits(t *testing.T) {
 		}
 	})
 	t.Run("rate", func(t *testing.T) {
-		r := newRig(t, Policy{Allow: rules("tcp://a.test:5000"), ConnectionsPerSecond: 1}).serve()
+		r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000"), ConnectionsPerSecond: 1}).serve()
 		r.server("a.test", 5000, echo)
 		first := r.dial(r.to("a.test", 5000))
 		r.reset(r.to("a.test", 5000))
@@ -258,13 +258,13 @@ func TestLimits(t *testing.T) {
 	})
 	for _, c := range []struct {
 		name   string
-		policy Policy
+		policy policy.Policy
 		limit  int64
 	}{
-		{"max_connection_bytes", Policy{MaxConnectionBytes: 100}, 100},
-		{"max_connection_bytes, spliced", Policy{MaxConnectionBytes: 2000000}, 2000000},
-		{"max_bytes", Policy{MaxBytes: 70000}, 70000},
-		{"max_bytes, spliced", Policy{MaxBytes: 1500000}, 1500000},
+		{"max_connection_bytes", policy.Policy{MaxConnectionBytes: 100}, 100},
+		{"max_connection_bytes, spliced", policy.Policy{MaxConnectionBytes: 2000000}, 2000000},
+		{"max_bytes", policy.Policy{MaxBytes: 70000}, 70000},
+		{"max_bytes, spliced", policy.Policy{MaxBytes: 1500000}, 1500000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.policy.Allow = rules("tcp://a.test:5000")
@@ -287,7 +287,7 @@ func TestLimits(t *testing.T) {
 	}
 	t.Run("bandwidth", func(t *testing.T) {
 		const rate, size = 1 << 20, 512 << 10
-		r := newRig(t, Policy{Allow: rules("tcp://a.test:5000"), Bandwidth: rate}).serve()
+		r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000"), Bandwidth: rate}).serve()
 		r.server("a.test", 5000, func(c *net.TCPConn) {
 			_, _ = c.Write(make([]byte, size))
 			c.Close()
@@ -302,7 +302,7 @@ func TestLimits(t *testing.T) {
 
 // A server that resets is passed on as an RST, not as an end.
 func TestResetIsPassedOn(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("tcp://a.test:5000")}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000")}).serve()
 	r.server("a.test", 5000, reset)
 	c, err := r.dialErr(r.to("a.test", 5000))
 	if err == nil {
@@ -316,7 +316,7 @@ func TestResetIsPassedOn(t *testing.T) {
 }
 
 func TestCloseUnderLoad(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("tcp://a.test:5000", "b.test"), MaxConnections: 1000}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000", "b.test"), MaxConnections: 1000}).serve()
 	r.server("a.test", 5000, echo)
 	r.server("b.test", 80, echo)
 	stop := make(chan struct{})

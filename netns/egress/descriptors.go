@@ -48,7 +48,7 @@ func exhausted(err error) bool {
 }
 
 // verdictOf returns VerdictDeny for a refusal by the policy, and VerdictError for a failure of what it allows.
-func verdictOf(r Reason) Verdict {
+func verdictOf(r policy.Reason) Verdict {
 	switch r {
 	case policy.ReasonResolveFailed, policy.ReasonNoAddress, policy.ReasonConnectFailed, policy.ReasonConnectTimeout,
 		policy.ReasonIdleTimeout, policy.ReasonClosed, policy.ReasonResources:

@@ -18,7 +18,7 @@ func TestResources(t *testing.T) {
 	socket := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", syscall.EMFILE)}
 	for _, c := range []struct {
 		err  error
-		want Reason
+		want policy.Reason
 	}{
 		{socket, policy.ReasonResources},
 		{&net.DNSError{Err: socket.Error(), Name: "example.com"}, policy.ReasonResources}, // as package net writes it
@@ -49,9 +49,9 @@ func TestShareOfDescriptors(t *testing.T) {
 	if err := ShareDescriptors(int(l.Cur)-2*4*perConnection, 4); err != nil {
 		t.Fatal(err)
 	}
-	for most, want := range map[int]Reason{1: policy.ReasonMaxConnections, 0: policy.ReasonResources} {
-		lim := newLimits(&Policy{MaxConnections: most})
-		var got Reason
+	for most, want := range map[int]policy.Reason{1: policy.ReasonMaxConnections, 0: policy.ReasonResources} {
+		lim := newLimits(&policy.Policy{MaxConnections: most})
+		var got policy.Reason
 		n := 0
 		for ; got == policy.ReasonNone; n++ {
 			got = lim.enter()

@@ -20,11 +20,11 @@ const (
 )
 
 // vetter returns why an address must not be dialled, or ReasonNone.
-type vetter func(netip.AddrPort) Reason
+type vetter func(netip.AddrPort) policy.Reason
 
 // failure is the reason why there is no connection.
 type failure struct {
-	reason  Reason
+	reason  policy.Reason
 	address string // the last one that was dialled or refused
 }
 
@@ -38,10 +38,10 @@ type dialer struct {
 	timeout time.Duration
 	lookup  func(ctx context.Context, name string) ([]netip.Addr, error)
 	dial    func(ctx context.Context, network string, to netip.AddrPort, vet vetter) (net.Conn, error)
-	place   func(a netip.Addr) Reason
+	place   func(a netip.Addr) policy.Reason
 }
 
-func newDialer(p *Policy, m *policy.Matcher) *dialer {
+func newDialer(p *policy.Policy, m *policy.Matcher) *dialer {
 	r := resolver(p.DNSServers())
 	lookup := func(ctx context.Context, name string) ([]netip.Addr, error) {
 		return r.LookupNetIP(ctx, "ip", name+".") // the final dot turns off search domains
@@ -111,7 +111,7 @@ func (d *dialer) candidates(ctx context.Context, name string, port uint16) ([]ne
 }
 
 // vetName returns why a name may not lead to an address.
-func (d *dialer) vetName(to netip.AddrPort) Reason {
+func (d *dialer) vetName(to netip.AddrPort) policy.Reason {
 	if r := d.m.Vet(to.Addr(), to.Port()); r != policy.ReasonNone {
 		return r
 	}
@@ -120,7 +120,7 @@ func (d *dialer) vetName(to netip.AddrPort) Reason {
 
 // vetAddr returns why an allowed address must not be dialled, or ReasonNone. An address of the host needs a rule for
 // exactly that address; its loopback is never reachable.
-func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
+func (d *dialer) vetAddr(to netip.AddrPort, udp bool) policy.Reason {
 	a := to.Addr()
 	switch {
 	case a.IsLoopback() || a.IsUnspecified():
@@ -132,7 +132,7 @@ func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
 }
 
 // placed refuses addresses of the host that no rule names, and addresses that do not belong to a single host.
-func (d *dialer) placed(to netip.AddrPort, udp bool) Reason {
+func (d *dialer) placed(to netip.AddrPort, udp bool) policy.Reason {
 	r := d.place(to.Addr())
 	if r == policy.ReasonOwnAddress && d.m.WritesOut(to, udp) {
 		return policy.ReasonNone
@@ -164,7 +164,7 @@ func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrP
 }
 
 // whyNot returns the reason for an error of a dial.
-func whyNot(err error) Reason {
+func whyNot(err error) policy.Reason {
 	var refused *failure
 	switch {
 	case errors.As(err, &refused):

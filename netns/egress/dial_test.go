@@ -36,7 +36,7 @@ func TestLookupsGoToThePolicysServers(t *testing.T) {
 			_, _ = dns.WriteToUDPAddrPort(reply, from)
 		}
 	}()
-	p := &Policy{Allow: rules("tcp://a.test:5000"), DNS: []string{dns.LocalAddr().String()}}
+	p := &policy.Policy{Allow: rules("tcp://a.test:5000"), DNS: []string{dns.LocalAddr().String()}}
 	s, err := New(Config{Policy: p})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestLookupsGoToThePolicysServers(t *testing.T) {
 }
 
 func TestOwnAddressesMustBeWrittenOut(t *testing.T) {
-	p := &Policy{Allow: rules("10.1.2.0/24:22", "10.1.2.5/32:80", "udp://10.1.2.5:123")}
+	p := &policy.Policy{Allow: rules("10.1.2.0/24:22", "10.1.2.5/32:80", "udp://10.1.2.5:123")}
 	m, err := p.Compile()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestOwnAddressesMustBeWrittenOut(t *testing.T) {
 	for _, c := range []struct {
 		to   string
 		udp  bool
-		want Reason
+		want policy.Reason
 	}{
 		{"10.1.2.4:22", false, ""},
 		{"10.1.2.5:22", false, policy.ReasonOwnAddress},

@@ -49,7 +49,7 @@ func (s *Server) answer(query []byte, to netip.AddrPort) []byte {
 	}
 	reply, q := wire.Answer(query, knows, address)
 	if q.Verdict == string(VerdictDeny) && s.lookups.first(q.Name, q.Type, time.Now()) {
-		e := Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: Reason(q.Reason), Name: q.Name, Port: policy.PortDNS}
+		e := Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: policy.Reason(q.Reason), Name: q.Name, Port: policy.PortDNS}
 		if to.Addr().IsValid() {
 			e.Destination = to.String()
 		}
@@ -62,7 +62,7 @@ func (s *Server) answer(query []byte, to netip.AddrPort) []byte {
 }
 
 // whyUnknown returns the exact reason for a name without a rule: it may be denied, or invalid.
-func (s *Server) whyUnknown(name string) (Reason, string) {
+func (s *Server) whyUnknown(name string) (policy.Reason, string) {
 	name, ok := policy.NormalizeName(name)
 	if !ok {
 		return policy.ReasonNameInvalid, ""

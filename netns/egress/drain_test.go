@@ -13,7 +13,7 @@ import (
 // What the payload has said goes out when it has ended, though its server is slow to take it; the line counts it.
 func TestCloseSendsWhatWasSaid(t *testing.T) {
 	const size = 256 << 10 // what the sockets between them hold
-	r := newRig(t, Policy{Allow: []Rule{{Host: "a.test", Ports: []Ports{{From: 5000, To: 5000}}}}}).serve()
+	r := newRig(t, policy.Policy{Allow: []policy.Rule{{Host: "a.test", Ports: []policy.Ports{{From: 5000, To: 5000}}}}}).serve()
 	got := make(chan int64, 1)
 	begin := make(chan struct{})
 	r.server("a.test", 5000, func(c *net.TCPConn) {
@@ -41,7 +41,7 @@ func TestCloseSendsWhatWasSaid(t *testing.T) {
 
 // A server that takes nothing keeps Close for a second, and no longer.
 func TestCloseDoesNotWaitForever(t *testing.T) {
-	r := newRig(t, Policy{Allow: []Rule{{Host: "a.test", Ports: []Ports{{From: 5000, To: 5000}}}}}).serve()
+	r := newRig(t, policy.Policy{Allow: []policy.Rule{{Host: "a.test", Ports: []policy.Ports{{From: 5000, To: 5000}}}}}).serve()
 	end := make(chan struct{})
 	defer close(end)
 	r.server("a.test", 5000, func(c *net.TCPConn) { <-end; c.Close() })
@@ -60,7 +60,7 @@ func TestCloseDoesNotWaitForever(t *testing.T) {
 
 // Connections that are not accepted yet when the jail ends have their lines.
 func TestCloseReadsWhatHasArrived(t *testing.T) {
-	r := newRig(t, Policy{})
+	r := newRig(t, policy.Policy{})
 	const n = 8
 	for range n {
 		c := r.dial(netip.MustParseAddrPort("8.8.8.8:5000"))
@@ -72,7 +72,7 @@ func TestCloseReadsWhatHasArrived(t *testing.T) {
 
 // A connection that was accepted at the very end, and not looked at, is judged like any other.
 func TestCloseWaitsForWhatItHasTaken(t *testing.T) {
-	r := newRig(t, Policy{})
+	r := newRig(t, policy.Policy{})
 	real, taken := r.s.destination, make(chan struct{})
 	r.s.destination = func(c *net.TCPConn, redirected bool) (netip.AddrPort, error) {
 		close(taken)
@@ -96,7 +96,7 @@ func TestCloseWaitsForWhatItHasTaken(t *testing.T) {
 // What the payload has answered on a published port goes out when it has ended.
 func TestCloseSendsPublishedAnswers(t *testing.T) {
 	const size = 256 << 10
-	r := newRig(t, Policy{})
+	r := newRig(t, policy.Policy{})
 	server, host := listenTCP(t), listenTCP(t)
 	r.s.Serve(Sockets{Publish: []Published{{Listener: host, To: addrPort(server.Addr()), Conns: unconnected(t, 1)}}})
 	c, err := net.Dial("tcp4", host.Addr().String())

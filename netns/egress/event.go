@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"brig/netns/egress/policy"
 )
 
 // Kind is the protocol of an Event.
@@ -36,25 +38,25 @@ const (
 // Event is one line of the log: a connection, an HTTP request or a refused attempt. Every string in a line is plain
 // printable ASCII; anything else is a Go escape (\n, \x00, \u202e), a backslash as two.
 type Event struct {
-	Time        time.Time `json:"time"` // its end, UTC
-	Jail        string    `json:"jail,omitempty"`
-	Kind        Kind      `json:"kind"`
-	Verdict     Verdict   `json:"verdict"`
-	Reason      Reason    `json:"reason,omitempty"`
-	Rule        string    `json:"rule,omitempty"`        // the text of the rule that decided
-	Name        string    `json:"name,omitempty"`        // the name that the payload looked up
-	Address     string    `json:"address,omitempty"`     // ADDR:PORT that was dialled
-	Destination string    `json:"destination,omitempty"` // ADDR:PORT as the payload saw it
-	Port        uint16    `json:"port,omitempty"`        // of the destination
-	SNI         string    `json:"sni,omitempty"`         // of the ClientHello
-	Host        string    `json:"host,omitempty"`        // of the HTTP request
-	Method      string    `json:"method,omitempty"`      // of the HTTP request
-	Path        string    `json:"path,omitempty"`        // of the HTTP request
-	Status      int       `json:"status,omitempty"`      // of the HTTP response
-	Sent        int64     `json:"sent,omitempty"`        // bytes out of the jail
-	Received    int64     `json:"received,omitempty"`    // bytes into the jail
-	DurationMS  float64   `json:"duration_ms,omitempty"` // milliseconds
-	Repeated    int       `json:"repeated,omitempty"`    // the number of equal attempts in this line; 0: one
+	Time        time.Time     `json:"time"` // its end, UTC
+	Jail        string        `json:"jail,omitempty"`
+	Kind        Kind          `json:"kind"`
+	Verdict     Verdict       `json:"verdict"`
+	Reason      policy.Reason `json:"reason,omitempty"`
+	Rule        string        `json:"rule,omitempty"`        // the text of the rule that decided
+	Name        string        `json:"name,omitempty"`        // the name that the payload looked up
+	Address     string        `json:"address,omitempty"`     // ADDR:PORT that was dialled
+	Destination string        `json:"destination,omitempty"` // ADDR:PORT as the payload saw it
+	Port        uint16        `json:"port,omitempty"`        // of the destination
+	SNI         string        `json:"sni,omitempty"`         // of the ClientHello
+	Host        string        `json:"host,omitempty"`        // of the HTTP request
+	Method      string        `json:"method,omitempty"`      // of the HTTP request
+	Path        string        `json:"path,omitempty"`        // of the HTTP request
+	Status      int           `json:"status,omitempty"`      // of the HTTP response
+	Sent        int64         `json:"sent,omitempty"`        // bytes out of the jail
+	Received    int64         `json:"received,omitempty"`    // bytes into the jail
+	DurationMS  float64       `json:"duration_ms,omitempty"` // milliseconds
+	Repeated    int           `json:"repeated,omitempty"`    // the number of equal attempts in this line; 0: one
 }
 
 // MaxLine is the longest line of the log in bytes, its line break included.

@@ -19,7 +19,7 @@ import (
 // answer may take longer.
 func TestSlowAnswerToAFailedUpload(t *testing.T) {
 	for _, length := range []string{"Content-Length: 15000\r\n", ""} {
-		r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+		r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 		r.server("a.test", 80, func(c *net.TCPConn) {
 			if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
 				t.Error(err)
@@ -55,7 +55,7 @@ func TestSlowAnswerToAFailedUpload(t *testing.T) {
 // A connection that the server resets after a long transfer ends with ECONNRESET in the jail, too: a clean end would
 // make what has arrived look complete.
 func TestResetAfterALongTransfer(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("tcp://a.test:9")}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:9")}).serve()
 	received := make(chan struct{})
 	r.server("a.test", 9, func(c *net.TCPConn) {
 		_, _ = c.Write(make([]byte, 300<<10))
@@ -78,7 +78,7 @@ func TestResetAfterALongTransfer(t *testing.T) {
 
 // An address that cannot be looked up counts as the host's.
 func TestPlaceOf(t *testing.T) {
-	for err, want := range map[error]Reason{syscall.EPERM: policy.ReasonOwnAddress, syscall.EMFILE: policy.ReasonResources,
+	for err, want := range map[error]policy.Reason{syscall.EPERM: policy.ReasonOwnAddress, syscall.EMFILE: policy.ReasonResources,
 		syscall.ENETUNREACH: policy.ReasonNone} {
 		if got := placeOf(0, err); got != want {
 			t.Errorf("%v: %v, want %v", err, got, want)

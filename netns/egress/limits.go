@@ -27,7 +27,7 @@ type limits struct {
 	known map[string]bool // at most maxKnown
 }
 
-func newLimits(p *Policy) *limits {
+func newLimits(p *policy.Policy) *limits {
 	names := float64(cmp.Or(p.NamesPerSecond, policy.DefaultNamesPerSecond))
 	return &limits{max: int64(cmp.Or(p.MaxConnections, policy.DefaultMaxConnections)), share: share.Load(),
 		bytes: newQuota(int64(p.MaxBytes)), perConn: int64(p.MaxConnectionBytes),
@@ -37,7 +37,7 @@ func newLimits(p *Policy) *limits {
 }
 
 // enter counts a connection, or returns which bound refuses it. After ReasonNone, leave must be called.
-func (l *limits) enter() (r Reason) {
+func (l *limits) enter() (r policy.Reason) {
 	switch open := l.open.Add(1); {
 	case open > l.max:
 		r = policy.ReasonMaxConnections
@@ -54,7 +54,7 @@ func (l *limits) enter() (r Reason) {
 
 // name counts an allowed name, or returns which bound refuses it. Only names that match a wildcard count, since the
 // payload chooses them.
-func (l *limits) name(name string, d *policy.Decision) Reason {
+func (l *limits) name(name string, d *policy.Decision) policy.Reason {
 	if d.Rule == nil || !d.Rule.Wildcard() {
 		return policy.ReasonNone
 	}

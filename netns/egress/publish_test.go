@@ -27,7 +27,7 @@ func unconnected(t *testing.T, n int) (list []*os.File) {
 }
 
 func TestPublishUsesItsSocketsAgain(t *testing.T) {
-	r := newRig(t, Policy{})
+	r := newRig(t, policy.Policy{})
 	server, host := listenTCP(t), listenTCP(t)
 	go func() {
 		for {
@@ -71,7 +71,7 @@ func TestPublishUsesItsSocketsAgain(t *testing.T) {
 }
 
 func TestPublishSurvivesWhoeverGoesFirst(t *testing.T) {
-	r := newRig(t, Policy{})
+	r := newRig(t, policy.Policy{})
 	server, host := listenTCP(t), listenTCP(t)
 	to := addrPort(server.Addr())
 	r.s.Serve(Sockets{Publish: []Published{{Listener: host, To: to, Conns: unconnected(t, 1)}}})

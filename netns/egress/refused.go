@@ -18,12 +18,12 @@ const (
 
 // Refused counts the attempts that the policy refused for one reason at one destination.
 type Refused struct {
-	Host    string `json:"host"`           // the name that was looked up, else the address
-	Port    uint16 `json:"port,omitempty"` // 0: the name was only looked up
-	Reason  Reason `json:"reason"`
-	Address string `json:"address,omitempty"` // ADDR:PORT to which the name led, if that is the reason
-	Count   int    `json:"count"`
-	Fix     string `json:"fix,omitempty"` // the flag that would allow it; "" if none would
+	Host    string        `json:"host"`           // the name that was looked up, else the address
+	Port    uint16        `json:"port,omitempty"` // 0: the name was only looked up
+	Reason  policy.Reason `json:"reason"`
+	Address string        `json:"address,omitempty"` // ADDR:PORT to which the name led, if that is the reason
+	Count   int           `json:"count"`
+	Fix     string        `json:"fix,omitempty"` // the flag that would allow it; "" if none would
 }
 
 // refuse counts n attempts of a refused event if the list has an entry for them or room for one.

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+
+	"brig/netns/egress/policy"
 )
 
 // memory is what the heap and the stacks hold in bytes, of this process.
@@ -67,7 +69,7 @@ func TestThousandConnectionsAtOnce(t *testing.T) {
 			}
 			return c.(*net.TCPConn), nil
 		})
-		r := newRig(t, Policy{Allow: rules("tcp://a.test:5000"), MaxConnections: n}).serve()
+		r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000"), MaxConnections: n}).serve()
 		r.server("a.test", 5000, echo)
 		to := r.to("a.test", 5000)
 		held := many(t, n, c.size, func() (*net.TCPConn, error) { return r.dialErr(to) })
@@ -83,7 +85,7 @@ func TestThousandConnectionsAtOnce(t *testing.T) {
 
 // paths are the two ways to one echo or discard server.
 func paths(b *testing.B, handle func(*net.TCPConn), run func(b *testing.B, dial func() (net.Conn, error))) {
-	r := newRig(b, Policy{Allow: rules("tcp://a.test:5000")}).serve()
+	r := newRig(b, policy.Policy{Allow: rules("tcp://a.test:5000")}).serve()
 	r.server("a.test", 5000, handle)
 	to := r.to("a.test", 5000)
 	at := r.world[netip.AddrPortFrom(r.names["a.test"][0], 5000)]
@@ -166,7 +168,7 @@ func BenchmarkConnect(b *testing.B) {
 // BenchmarkHTTP downloads through http mode, with a length and in chunks.
 func BenchmarkHTTP(b *testing.B) {
 	for _, path := range []string{"/length", "/chunks"} {
-		r := newRig(b, Policy{Allow: rules("a.test")}).serve()
+		r := newRig(b, policy.Policy{Allow: rules("a.test")}).serve()
 		l := listenTCP(b)
 		r.at("a.test", 80, addrPort(l.Addr()))
 		part := make([]byte, 256<<10)

@@ -17,7 +17,7 @@ import (
 // A stream in one direction keeps the other alive, before and after it is spliced.
 func TestSilentDirectionIsNotIdle(t *testing.T) {
 	for _, head := range []int{0, 2 * spliceAfter} {
-		r := newRig(t, Policy{Allow: rules("tcp://a.test:5000"), IdleTimeout: Duration(400 * time.Millisecond)}).serve()
+		r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000"), IdleTimeout: policy.Duration(400 * time.Millisecond)}).serve()
 		r.server("a.test", 5000, func(c *net.TCPConn) {
 			_, _ = c.Write(make([]byte, head))
 			for range 16 {
@@ -35,7 +35,7 @@ func TestSilentDirectionIsNotIdle(t *testing.T) {
 
 // A server that takes nothing does not hold a connection for ever.
 func TestStalledReceiverIsIdle(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("tcp://a.test:5000"), IdleTimeout: Duration(200 * time.Millisecond)}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000"), IdleTimeout: policy.Duration(200 * time.Millisecond)}).serve()
 	stalled := make(chan struct{})
 	defer close(stalled)
 	r.server("a.test", 5000, func(c *net.TCPConn) {
@@ -59,18 +59,18 @@ func TestStalledReceiverIsIdle(t *testing.T) {
 func TestHTTPLines(t *testing.T) {
 	for _, c := range []struct {
 		said string
-		want []Reason
+		want []policy.Reason
 	}{
-		{"", []Reason{policy.ReasonClosed}},
-		{"POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nabc", []Reason{policy.ReasonClosed}},
-		{"GET / HTTP/1.1\r\nHo", []Reason{policy.ReasonNotHTTP}},
-		{"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", []Reason{""}},
-		{"GET / HTTP/1.1\r\nHost: a.test\r\n\r\nGET /", []Reason{"", policy.ReasonNotHTTP}},
-		{"GET / HTTP/1.1\r\nHost: a.test\r\n\r\nGET / HTTP/1.1\r\nHost: b.test\r\n\r\n", []Reason{"", policy.ReasonHostMismatch}},
-		{"POST /upload HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcdefgh\r\n0\r\n\r\n", []Reason{policy.ReasonProtocol}},
-		{"GET / HTTP/1.0\r\nHost: a.test\r\n\r\n", []Reason{""}},
+		{"", []policy.Reason{policy.ReasonClosed}},
+		{"POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nabc", []policy.Reason{policy.ReasonClosed}},
+		{"GET / HTTP/1.1\r\nHo", []policy.Reason{policy.ReasonNotHTTP}},
+		{"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", []policy.Reason{""}},
+		{"GET / HTTP/1.1\r\nHost: a.test\r\n\r\nGET /", []policy.Reason{"", policy.ReasonNotHTTP}},
+		{"GET / HTTP/1.1\r\nHost: a.test\r\n\r\nGET / HTTP/1.1\r\nHost: b.test\r\n\r\n", []policy.Reason{"", policy.ReasonHostMismatch}},
+		{"POST /upload HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcdefgh\r\n0\r\n\r\n", []policy.Reason{policy.ReasonProtocol}},
+		{"GET / HTTP/1.0\r\nHost: a.test\r\n\r\n", []policy.Reason{""}},
 	} {
-		r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+		r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 		r.site("a.test")
 		conn := r.dial(r.to("a.test", 80))
 		fmt.Fprint(conn, c.said)
@@ -87,7 +87,7 @@ func TestHTTPLines(t *testing.T) {
 
 // The bound of a connection holds for all its requests together.
 func TestHTTPQuota(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("a.test"), MaxConnectionBytes: 4 << 20}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("a.test"), MaxConnectionBytes: 4 << 20}).serve()
 	r.site("a.test")
 	conn := r.dial(r.to("a.test", 80))
 	br := bufio.NewReader(conn)
@@ -109,7 +109,7 @@ func TestHTTPQuota(t *testing.T) {
 }
 
 func TestCloseLeavesNoGoroutines(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("tcp://a.test:5000", "a.test"), IdleTimeout: Duration(time.Hour)})
+	r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000", "a.test"), IdleTimeout: policy.Duration(time.Hour)})
 	host, to := listenTCP(t), listenTCP(t)
 	dns := withPacketInfo(t, "udp4")
 	r.s.Serve(Sockets{TCP: []*net.TCPListener{r.jail}, DNS: dns, DNSTCP: listenTCP(t), UDP: []*net.UDPConn{withPacketInfo(t, "udp4")},
@@ -154,7 +154,7 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 // The bound of a connection is exact, for both directions together.
 func TestQuotaIsExact(t *testing.T) {
 	const bound, down = 600 << 10, 500 << 10
-	r := newRig(t, Policy{Allow: rules("tcp://a.test:5000"), MaxConnectionBytes: bound}).serve()
+	r := newRig(t, policy.Policy{Allow: rules("tcp://a.test:5000"), MaxConnectionBytes: bound}).serve()
 	r.server("a.test", 5000, func(c *net.TCPConn) {
 		_, _ = c.Write(make([]byte, down))
 		_, _ = io.Copy(io.Discard, c)

@@ -17,7 +17,7 @@ const routeWait = 1 // seconds for the kernel's answer, which comes at once
 // itself, ReasonBlocked for no single host (broadcast, multicast), and ReasonResources means that no descriptor was
 // available for the request. A list of the addresses of the host's interfaces would be incomplete: a local route needs
 // no address, and an address may be new. An address that cannot be looked up counts as the host's.
-func place(a netip.Addr) Reason {
+func place(a netip.Addr) policy.Reason {
 	if a.IsLoopback() || a.IsUnspecified() {
 		return policy.ReasonOwnAddress
 	}
@@ -25,7 +25,7 @@ func place(a netip.Addr) Reason {
 }
 
 // placeOf is place for an answer of routeType.
-func placeOf(kind byte, err error) Reason {
+func placeOf(kind byte, err error) policy.Reason {
 	switch {
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH),
 		errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EINVAL):

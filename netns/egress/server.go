@@ -17,7 +17,7 @@ import (
 
 // Config configures a Server.
 type Config struct {
-	Policy *Policy
+	Policy *policy.Policy
 	Jail   string    // the jail's name in each line
 	Log    io.Writer // one Write a line; nil: only the summary
 }

@@ -70,7 +70,7 @@ type rig struct {
 
 var public = netip.MustParseAddr("93.184.216.34")
 
-func newRig(t testing.TB, p Policy) *rig {
+func newRig(t testing.TB, p policy.Policy) *rig {
 	t.Helper()
 	r := &rig{t: t, log: &lineLog{t: t, more: make(chan struct{}, 1)}, names: map[string][]netip.Addr{},
 		world: map[netip.AddrPort]netip.AddrPort{}, wanted: map[netip.Addr]netip.AddrPort{}}
@@ -103,7 +103,7 @@ func newRig(t testing.TB, p Policy) *rig {
 		var d net.Dialer
 		return d.DialContext(ctx, network, at.String())
 	}
-	s.dialer.place = func(a netip.Addr) Reason { return ownedBy(r.own...)(a) }
+	s.dialer.place = func(a netip.Addr) policy.Reason { return ownedBy(r.own...)(a) }
 	s.destination = func(c *net.TCPConn, _ bool) (netip.AddrPort, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -119,8 +119,8 @@ func newRig(t testing.TB, p Policy) *rig {
 }
 
 // ownedBy returns a dialer's place for a host with these addresses.
-func ownedBy(own ...netip.Addr) func(netip.Addr) Reason {
-	return func(a netip.Addr) Reason {
+func ownedBy(own ...netip.Addr) func(netip.Addr) policy.Reason {
+	return func(a netip.Addr) policy.Reason {
 		if slices.Contains(own, a) {
 			return policy.ReasonOwnAddress
 		}
@@ -272,7 +272,7 @@ func (r *rig) end(n int) []Event {
 // addsUp counts the lines anew, without the code that counts them.
 func addsUp(t testing.TB, sum *Summary, lines []Event) {
 	t.Helper()
-	want := Summary{ByVerdict: map[Verdict]int{}, ByReason: map[Reason]int{}, ByMethod: map[string]int{}, ByStatus: map[string]int{}}
+	want := Summary{ByVerdict: map[Verdict]int{}, ByReason: map[policy.Reason]int{}, ByMethod: map[string]int{}, ByStatus: map[string]int{}}
 	for _, e := range lines {
 		n := 1
 		if e.Repeated > 0 {
@@ -330,9 +330,9 @@ func wasReset(t testing.TB, c net.Conn) {
 	}
 }
 
-func rules(texts ...string) (list []Rule) {
+func rules(texts ...string) (list []policy.Rule) {
 	for _, text := range texts {
-		r, err := ParseRule(text)
+		r, err := policy.ParseRule(text)
 		if err != nil {
 			panic(err)
 		}

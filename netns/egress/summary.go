@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"brig/netns/egress/policy"
 )
 
 // Bounds of a Summary; the rest is counted under "other".
@@ -17,24 +19,24 @@ const (
 // Summary holds the totals of the log. Total and its parts count each line Repeated times, or once if it has no
 // Repeated. Each attempt has a verdict and a host; few have a reason, a method or a status.
 type Summary struct {
-	Total        int             `json:"total"`
-	ByVerdict    map[Verdict]int `json:"by_verdict"`
-	ByReason     map[Reason]int  `json:"by_reason,omitempty"`
-	ByHost       map[string]int  `json:"by_host,omitempty"` // names and addresses, the first 64; the rest is "other"
-	ByMethod     map[string]int  `json:"by_method,omitempty"`
-	ByStatus     map[string]int  `json:"by_status,omitempty"`
-	Sent         int64           `json:"sent"`                    // bytes out of the jail
-	Received     int64           `json:"received"`                // bytes into the jail
-	Refused      []Refused       `json:"refused,omitempty"`       // what the policy refused, the first 16 kinds
-	Recent       []Event         `json:"recent,omitempty"`        // the last 20 lines, oldest first
-	Unrecorded   int             `json:"unrecorded,omitempty"`    // packets dropped unread: attempts without a line
-	LinesDropped int             `json:"lines_dropped,omitempty"` // lines that were not written
-	LogError     string          `json:"log_error,omitempty"`     // the first error of the log
+	Total        int                   `json:"total"`
+	ByVerdict    map[Verdict]int       `json:"by_verdict"`
+	ByReason     map[policy.Reason]int `json:"by_reason,omitempty"`
+	ByHost       map[string]int        `json:"by_host,omitempty"` // names and addresses, the first 64; the rest is "other"
+	ByMethod     map[string]int        `json:"by_method,omitempty"`
+	ByStatus     map[string]int        `json:"by_status,omitempty"`
+	Sent         int64                 `json:"sent"`                    // bytes out of the jail
+	Received     int64                 `json:"received"`                // bytes into the jail
+	Refused      []Refused             `json:"refused,omitempty"`       // what the policy refused, the first 16 kinds
+	Recent       []Event               `json:"recent,omitempty"`        // the last 20 lines, oldest first
+	Unrecorded   int                   `json:"unrecorded,omitempty"`    // packets dropped unread: attempts without a line
+	LinesDropped int                   `json:"lines_dropped,omitempty"` // lines that were not written
+	LogError     string                `json:"log_error,omitempty"`     // the first error of the log
 }
 
 // newSummary returns a Summary with its maps.
 func newSummary() *Summary {
-	return &Summary{ByVerdict: map[Verdict]int{}, ByReason: map[Reason]int{}, ByHost: map[string]int{},
+	return &Summary{ByVerdict: map[Verdict]int{}, ByReason: map[policy.Reason]int{}, ByHost: map[string]int{},
 		ByMethod: map[string]int{}, ByStatus: map[string]int{}}
 }
 

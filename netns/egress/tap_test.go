@@ -26,7 +26,7 @@ func packet(proto byte, to string, port uint16, seq byte, flags byte) []byte {
 }
 
 func TestTapLines(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("a.test")})
+	r := newRig(t, policy.Policy{Allow: rules("a.test")})
 	seen := map[probe]time.Time{}
 	now := time.Now()
 	name := r.to("a.test", 81).Addr().String()

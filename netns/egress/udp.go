@@ -114,7 +114,7 @@ func (r *datagramRelay) begin(key association) *session {
 }
 
 // connect connects a session to the server, or returns why that is refused.
-func (r *datagramRelay) connect(x *session, to netip.AddrPort) Reason {
+func (r *datagramRelay) connect(x *session, to netip.AddrPort) policy.Reason {
 	s := r.s
 	d := s.decide(x.e.Name, to, true)
 	x.e.Rule = d.Text
@@ -129,7 +129,7 @@ func (r *datagramRelay) connect(x *session, to netip.AddrPort) Reason {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.dialer.timeout)
 	defer cancel()
-	vet := func(to netip.AddrPort) Reason { return s.dialer.vetAddr(to, true) }
+	vet := func(to netip.AddrPort) policy.Reason { return s.dialer.vetAddr(to, true) }
 	c, at, failed := s.dialer.connect(ctx, "udp", []netip.AddrPort{to}, vet)
 	if failed != nil {
 		s.lim.leave()
@@ -161,7 +161,7 @@ func (r *datagramRelay) serve(x *session) {
 }
 
 // back forwards datagrams until the session ends. An ICMP error about an earlier datagram does not end it.
-func (r *datagramRelay) back(x *session) Reason {
+func (r *datagramRelay) back(x *session) policy.Reason {
 	raw, err := x.up.SyscallConn()
 	if err != nil {
 		return policy.ReasonClosed

@@ -68,7 +68,7 @@ func TestUDPSessions(t *testing.T) {
 }
 
 func sessions(t *testing.T, network string) {
-	r := newRig(t, Policy{Allow: rules("udp://93.184.216.34:123")})
+	r := newRig(t, policy.Policy{Allow: rules("udp://93.184.216.34:123")})
 	r.s.udp = 200 * time.Millisecond
 	r.s.udpWanted = func(to netip.AddrPort) netip.AddrPort {
 		if to.Addr().As4()[3] == 5 {
@@ -118,7 +118,7 @@ func sessions(t *testing.T, network string) {
 }
 
 func TestUDPQuota(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("udp://93.184.216.34:123"), MaxConnectionBytes: 10})
+	r := newRig(t, policy.Policy{Allow: rules("udp://93.184.216.34:123"), MaxConnectionBytes: 10})
 	r.s.udpWanted = func(netip.AddrPort) netip.AddrPort { return netip.MustParseAddrPort("93.184.216.34:123") }
 	up := withPacketInfo(t, "udp4")
 	defer up.Close()
@@ -150,7 +150,7 @@ func query(name string, kind uint16) []byte {
 }
 
 func TestDNSOverBoth(t *testing.T) {
-	r := newRig(t, Policy{Allow: rules("a.test"), Deny: rules("evil.test")})
+	r := newRig(t, policy.Policy{Allow: rules("a.test"), Deny: rules("evil.test")})
 	r.s.destination = destination
 	jail := withPacketInfo(t, "udp4")
 	r.s.Serve(Sockets{DNS: jail, DNSTCP: r.jail})
@@ -192,7 +192,7 @@ func TestDNSOverBoth(t *testing.T) {
 	}
 	over(query("b.test", 1)) // another
 	all := r.wait(4)
-	for i, want := range []Reason{policy.ReasonNoRule, policy.ReasonDenied, policy.ReasonNameInvalid, policy.ReasonNoRule} {
+	for i, want := range []policy.Reason{policy.ReasonNoRule, policy.ReasonDenied, policy.ReasonNameInvalid, policy.ReasonNoRule} {
 		if e := all[i]; e.Kind != KindDNS || e.Reason != want || e.Port != 53 || i < 3 && e.Destination != "127.0.0.7:53" {
 			t.Errorf("%d: %+v", i, e)
 		}

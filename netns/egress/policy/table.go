@@ -1,8 +1,11 @@
 package policy
 
 import (
+	"cmp"
+	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 )
 
@@ -54,13 +57,20 @@ func Effective(p *Policy) (rows []Row) {
 
 // Table returns the effective policy as text in columns, followed by what holds in every policy.
 func (p *Policy) Table() string {
-	lines := [][]string{{"VERDICT", "TARGET", "PROTOCOL", "PORTS", "MODE", "METHODS", "PATHS"}}
-	for _, r := range Effective(p) {
-		lines = append(lines, []string{r.Verdict, r.Target, r.Protocol, r.Ports, string(r.Mode), r.Methods, r.Paths})
-	}
-	lines = append(lines, []string{"deny", "everything else", "any", "*", "", "", ""})
 	var b strings.Builder
-	columns(&b, lines)
+	columns := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	line := func(cells ...string) {
+		for i, cell := range cells {
+			cells[i] = cmp.Or(cell, "-")
+		}
+		_, _ = io.WriteString(columns, strings.Join(cells, "\t")+"\n") // a strings.Builder never fails
+	}
+	line("VERDICT", "TARGET", "PROTOCOL", "PORTS", "MODE", "METHODS", "PATHS")
+	for _, r := range Effective(p) {
+		line(r.Verdict, r.Target, r.Protocol, r.Ports, string(r.Mode), r.Methods, r.Paths)
+	}
+	line("deny", "everything else", "any", "*", "", "", "")
+	_ = columns.Flush()
 	b.WriteString("\nDenials win. A name alone never leads to one of these ranges. A rule for addresses opens those " +
 		"of the second\n" +
 		"list within which it lies, for names as well:\n")
@@ -102,26 +112,4 @@ func wrap(b *strings.Builder, title string, words []string) {
 		line += word + " "
 	}
 	b.WriteString(strings.TrimRight(line, " ") + "\n")
-}
-
-// columns aligns cells; an empty one is a hyphen.
-func columns(b *strings.Builder, lines [][]string) {
-	widths := make([]int, len(lines[0]))
-	for _, line := range lines {
-		for i, cell := range line {
-			if cell == "" {
-				line[i] = "-"
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
-		}
-	}
-	for _, line := range lines {
-		for i, cell := range line {
-			b.WriteString(cell)
-			if i < len(line)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-			}
-		}
-		b.WriteString("\n")
-	}
 }
