@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/attack"
 	"brig/internal/sys"
 	"brig/nsjail/internal/spec"
 )
@@ -46,7 +45,7 @@ func TestCOWOnDisk(t *testing.T) {
 		"pool": runnerWith(t, RunnerOptions{Pool: 2})} {
 		t.Run(name, func(t *testing.T) {
 			dir := cowSource(t)
-			was := attack.Snapshot(t, dir)
+			was := snapshot(t, dir)
 			for range 3 {
 				c := shell(script)
 				if r != nil {
@@ -63,7 +62,7 @@ func TestCOWOnDisk(t *testing.T) {
 					t.Fatalf("%v; %d stores are left", err, stores(t, at))
 				}
 			}
-			if now := attack.Snapshot(t, dir); !slices.Equal(now, was) {
+			if now := snapshot(t, dir); !slices.Equal(now, was) {
 				t.Errorf("the source was %q and is %q", was, now)
 			}
 		})

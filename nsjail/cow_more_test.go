@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/attack"
 	"brig/internal/sys"
 	"brig/nsjail/internal/spec"
 
@@ -104,7 +103,7 @@ func TestCOWErrors(t *testing.T) {
 func TestCOWWithOthers(t *testing.T) {
 	needCOW(t)
 	dir, other, plain := cowSource(t), cowSource(t), cowSource(t)
-	was := attack.Snapshot(t, plain)
+	was := snapshot(t, plain)
 	for name, r := range map[string]*Runner{"cold": runnerWith(t, RunnerOptions{Cold: true}),
 		"warm": runnerWith(t, RunnerOptions{})} {
 		c := r.Command("sh", "-c", "echo 1 >keep/a; echo 2 >gone/in/file; echo 3 >gone/in/deep/file; cat gone/ro/keep/a; "+
@@ -134,7 +133,7 @@ func TestCOWWithOthers(t *testing.T) {
 			}
 		}
 	}
-	if now := attack.Snapshot(t, plain); len(now) != len(was) {
+	if now := snapshot(t, plain); len(now) != len(was) {
 		t.Error("another directory has changed")
 	}
 }

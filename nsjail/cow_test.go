@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/attack"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 
@@ -117,7 +116,7 @@ func TestCOW(t *testing.T) {
 		"warm": runnerWith(t, RunnerOptions{}), "pool": runnerWith(t, RunnerOptions{Pool: 2})} {
 		t.Run(name, func(t *testing.T) {
 			dir := cowSource(t)
-			was := attack.Snapshot(t, dir)
+			was := snapshot(t, dir)
 			for range 3 { // the third in a parked jail
 				c := shell(script)
 				if r != nil {
@@ -131,7 +130,7 @@ func TestCOW(t *testing.T) {
 					t.Errorf("changed: %q", got)
 				}
 			}
-			if now := attack.Snapshot(t, dir); !slices.Equal(now, was) {
+			if now := snapshot(t, dir); !slices.Equal(now, was) {
 				t.Errorf("the source was %q and is %q", was, now)
 			}
 		})

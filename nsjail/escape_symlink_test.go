@@ -19,7 +19,7 @@ func TestBenignSymlinks(t *testing.T) {
 		"relative": "real", "absolute": "/work/real", "upwards": "../work/real", "above the root": "../../../work/real", "chain": "again",
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(attack.NewScene(t).Vars["DIR"], "work")
+			dir := filepath.Join(scene(t, &attack.Attack{}).Vars["DIR"], "work")
 			if err := os.Mkdir(filepath.Join(dir, "real"), 0o711); err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestBenignSymlinks(t *testing.T) {
 // TestRenameStorm makes jails while files are renamed all the time: openat2(2) then answers EAGAIN to a lookup with
 // "..", and the launcher has to ask again, or anybody on the machine could keep jails from being made.
 func TestRenameStorm(t *testing.T) {
-	s := attack.NewScene(t)
+	s := scene(t, &attack.Attack{})
 	dir, storm := s.Path("work"), s.Path("victim")
 	if err := errors.Join(os.Mkdir(dir+"/real", 0o755), os.Symlink("../../../work/real", dir+"/link"), os.WriteFile(storm+"/a", nil, 0o644)); err != nil {
 		t.Fatal(err)

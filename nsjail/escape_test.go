@@ -3,6 +3,7 @@ package nsjail
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"runtime"
 	"strings"
@@ -90,10 +91,44 @@ func lane() string {
 	return "user"
 }
 
+// scene makes what an attack finds on the host, until the test ends.
+func scene(t *testing.T, a *attack.Attack) *attack.Scene {
+	t.Helper()
+	s, err := a.New(launcher.PayloadIDs + os.Getpid()%launcher.PayloadIDCount)
+	if skip := attack.Skip(""); errors.As(err, &skip) {
+		t.Skip(skip)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// snapshot is attack.Snapshot.
+func snapshot(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := attack.Snapshot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// pseudoTerminal is attack.PseudoTerminal, until the test ends.
+func pseudoTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, slave, err := attack.PseudoTerminal()
+	return keep(t, master, err), keep(t, slave, nil)
+}
+
 // setUp makes the host's side of an attack and the Spec of its jail.
 func (a *trial) setUp(t *testing.T, off bool) (*attack.Scene, *spec.Spec) {
 	t.Helper()
-	s := a.New(t, launcher.PayloadIDs+os.Getpid()%launcher.PayloadIDCount)
+	s := scene(t, a.Attack)
 	spec, err := a.spec(s, off)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/attack"
 	"brig/internal/test/asuser"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
@@ -75,7 +74,7 @@ var callersFiles = map[string]func(t *testing.T, in bool) callersFile{
 		return callersFile{keep(t, os.NewFile(uintptr(p[0]), "socket"), err), conn.(*net.UnixConn)}
 	},
 	"terminal": func(t *testing.T, in bool) callersFile {
-		master, slave := attack.PseudoTerminal(t)
+		master, slave := pseudoTerminal(t)
 		if in {
 			fmt.Fprintln(master, "x")
 		}
@@ -211,7 +210,7 @@ func TestTerminalLentBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for pid, want := range map[int]Status{gone.Process.Pid: StatusOK, 1: StatusFailed} {
-		_, slave := attack.PseudoTerminal(t)
+		_, slave := pseudoTerminal(t)
 		fd, gid := int(slave.Fd()), launcher.PayloadIDs+pid
 		if err := errors.Join(unix.Fchown(fd, -1, gid), unix.Fchmod(fd, 0o660)); err != nil {
 			t.Fatal(err)

@@ -17,21 +17,20 @@ import (
 )
 
 // listen returns the address of a socket that the host listens on.
-func listen(t T, network, address string) net.Addr {
-	t.Helper()
+func (s *Scene) listen(network, address string) net.Addr {
 	l, err := net.Listen(network, address)
-	must(t, err)
-	t.Cleanup(func() { l.Close() })
+	s.must(err)
+	s.cleanup(func() { l.Close() })
 	return l.Addr()
 }
 
-func setupUnixSocket(t T, s *Scene) {
-	listen(t, "unix", s.Path("in/sock")) // a short path: sun_path holds 108 bytes
-	must(t, os.Chmod(s.Path("in/sock"), 0o777))
+func setupUnixSocket(s *Scene) {
+	s.listen("unix", s.Path("in/sock")) // a short path: sun_path holds 108 bytes
+	s.must(os.Chmod(s.Path("in/sock"), 0o777))
 }
 
 // setupLateSocket makes a socket that anybody may connect to when the payload is there: when work/ready is.
-func setupLateSocket(t T, s *Scene) {
+func setupLateSocket(s *Scene) {
 	end := make(chan struct{})
 	done := make(chan net.Listener)
 	go func() {
@@ -50,7 +49,7 @@ func setupLateSocket(t T, s *Scene) {
 		}
 		done <- l
 	}()
-	t.Cleanup(func() {
+	s.cleanup(func() {
 		close(end)
 		if l := <-done; l != nil {
 			l.Close()
@@ -58,80 +57,80 @@ func setupLateSocket(t T, s *Scene) {
 	})
 }
 
-func setupAbstractSocket(t T, s *Scene) {
-	listen(t, "unix", "@"+s.Vars["MARK"])
+func setupAbstractSocket(s *Scene) {
+	s.listen("unix", "@"+s.Vars["MARK"])
 }
 
-func setupLoopback(t T, s *Scene) {
-	_, s.Vars["PORT"], _ = net.SplitHostPort(listen(t, "tcp", "127.0.0.1:0").String())
+func setupLoopback(s *Scene) {
+	_, s.Vars["PORT"], _ = net.SplitHostPort(s.listen("tcp", "127.0.0.1:0").String())
 }
 
 // setupSessionKey makes a session keyring with a secret, $KEY, for this thread and the launcher that it starts.
-func setupSessionKey(t T, s *Scene) {
+func setupSessionKey(s *Scene) {
 	runtime.LockOSThread()                                                 // for good: other threads keep their keyring
 	_, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) // without a name
-	must(t, err)
+	s.must(err)
 	id, err := unix.AddKey("user", "brig-escape", []byte("host-secret-key"), unix.KEY_SPEC_SESSION_KEYRING)
-	must(t, err)
-	must(t, unix.KeyctlSetperm(id, 0x3f3f0000)) // all to possessor and owner
+	s.must(err)
+	s.must(unix.KeyctlSetperm(id, 0x3f3f0000)) // all to possessor and owner
 	s.Vars["KEY"] = strconv.Itoa(id)
 }
 
 // setupSharedMemory makes a System V segment $SHMKEY with a secret that anybody may read.
-func setupSharedMemory(t T, s *Scene) {
+func setupSharedMemory(s *Scene) {
 	key := os.Getpid()<<8 | 0x5e
 	id, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|0o666)
-	must(t, err)
-	t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
+	s.must(err)
+	s.cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
 	b, err := unix.SysvShmAttach(id, 0, 0)
-	must(t, err)
+	s.must(err)
 	copy(b, "host-secret-shm")
-	must(t, unix.SysvShmDetach(b))
+	s.must(unix.SysvShmDetach(b))
 	s.Vars["SHMKEY"] = strconv.Itoa(key)
 }
 
-func setupMessageQueue(t T, s *Scene) {
+func setupMessageQueue(s *Scene) {
 	key := os.Getpid()<<8 | 0x5f
 	id, _, e := unix.Syscall(unix.SYS_MSGGET, uintptr(key), unix.IPC_CREAT|0o666, 0)
 	if e != 0 {
-		t.Fatal(e)
+		s.must(e)
 	}
-	t.Cleanup(func() { _, _, _ = unix.Syscall(unix.SYS_MSGCTL, id, unix.IPC_RMID, 0) })
+	s.cleanup(func() { _, _, _ = unix.Syscall(unix.SYS_MSGCTL, id, unix.IPC_RMID, 0) })
 	s.Vars["MSGKEY"] = strconv.Itoa(key)
 }
 
-func setupPosixQueue(t T, s *Scene) {
+func setupPosixQueue(s *Scene) {
 	name, err := unix.BytePtrFromString(s.Vars["MARK"])
-	must(t, err)
+	s.must(err)
 	fd, _, e := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(name)),
 		unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o666, 0, 0, 0)
 	if e != 0 {
-		t.Fatal(e)
+		s.must(e)
 	}
-	must(t, unix.Fchmod(int(fd), 0o666)) // past the umask
-	t.Cleanup(func() {
+	s.must(unix.Fchmod(int(fd), 0o666)) // past the umask
+	s.cleanup(func() {
 		unix.Close(int(fd))
 		_, _, _ = unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(name)), 0, 0)
 	})
 }
 
-func setupDevShm(t T, s *Scene) {
+func setupDevShm(s *Scene) {
 	p := "/dev/shm/" + s.Vars["MARK"]
-	must(t, os.WriteFile(p, []byte("host"), 0o644))
-	t.Cleanup(func() { os.Remove(p) })
+	s.must(os.WriteFile(p, []byte("host"), 0o644))
+	s.cleanup(func() { os.Remove(p) })
 }
 
 // setupFlock holds a lock on the host's $DIR/in/file.
-func setupFlock(t T, s *Scene) {
+func setupFlock(s *Scene) {
 	f, err := os.Open(s.Path("in/file"))
-	keep(t, f, err)
-	must(t, unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB))
+	s.keep(f, err)
+	s.must(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB))
 }
 
 // setupToucher reads the host's $DIR/in/file again and again, as another jail would.
-func setupToucher(t T, s *Scene) {
+func setupToucher(s *Scene) {
 	stop := make(chan struct{})
-	t.Cleanup(func() { close(stop) })
+	s.cleanup(func() { close(stop) })
 	path := s.Path("in/file")
 	go func() {
 		for {
@@ -148,8 +147,8 @@ func setupToucher(t T, s *Scene) {
 }
 
 // setupOwner looks that files in the writable directory belong to its owner.
-func setupOwner(t T, s *Scene) {
-	must(t, os.Chmod(s.Path("work"), 0o777))
+func setupOwner(s *Scene) {
+	s.must(os.Chmod(s.Path("work"), 0o777))
 	s.Check(func() string {
 		st, err := os.Stat(s.Path("work/made"))
 		if err != nil {
@@ -163,7 +162,7 @@ func setupOwner(t T, s *Scene) {
 }
 
 // setupSetuid looks for set-user-ID and set-group-ID files in the writable directory.
-func setupSetuid(t T, s *Scene) {
+func setupSetuid(s *Scene) {
 	s.Check(func() (evidence string) {
 		err := filepath.WalkDir(s.Path("work"), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
@@ -182,15 +181,14 @@ func setupSetuid(t T, s *Scene) {
 	})
 }
 
-func setupDevice(t T, s *Scene) {
-	must(t, unix.Mknod(s.Path("in/zero"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5))))
-	must(t, os.Chmod(s.Path("in/zero"), 0o666))
+func setupDevice(s *Scene) {
+	s.must(unix.Mknod(s.Path("in/zero"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5))))
+	s.must(os.Chmod(s.Path("in/zero"), 0o666))
 }
 
 // Snapshot lists a tree with everything that a payload could have changed in it.
-func Snapshot(t T, dir string) (list []string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
+func Snapshot(dir string) (list []string, err error) {
+	err = filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
 		var st unix.Stat_t
 		if err == nil {
 			err = unix.Lstat(p, &st)
@@ -203,6 +201,5 @@ func Snapshot(t T, dir string) (list []string) {
 			st.Atim, st.Mtim, st.Ctim, b, xattrs[:max(0, n)]))
 		return err
 	})
-	must(t, err)
-	return list
+	return list, err
 }

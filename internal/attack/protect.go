@@ -10,45 +10,41 @@ import (
 )
 
 // setupRepository makes a repository in $DIR/work, whose files have to stay as they are, and absent ones absent.
-func setupRepository(t T, s *Scene) {
+func setupRepository(s *Scene) {
 	files := map[string]string{"work/.git/HEAD": "ref: refs/heads/main", "work/.git/config": "good", "work/.envrc": "good",
 		"work/.git/hooks/pre-commit": "good"}
-	s.files(t, files)
+	s.files(files)
 	for _, dir := range []string{"objects", "refs"} {
-		s.dir(t, "work/.git/"+dir)
+		s.dir("work/.git/" + dir)
 	}
 	delete(files, "work/.git/HEAD")
-	s.unchanged(t, files)
+	s.unchanged(files)
 	s.absent("work/.vscode", "work/.idea", "work/.claude", "work/.codex", "work/.mcp.json", "work/.gitmodules",
 		"work/.git/commondir", "work/.git/config.worktree")
 }
 
-func (s *Scene) dir(t T, name string) {
-	t.Helper()
-	must(t, os.MkdirAll(s.Path(name), 0o755))
+func (s *Scene) dir(name string) {
+	s.must(os.MkdirAll(s.Path(name), 0o755))
 }
 
-func (s *Scene) files(t T, files map[string]string) {
-	t.Helper()
+func (s *Scene) files(files map[string]string) {
 	for name, text := range files {
-		s.dir(t, filepath.Dir(name))
-		s.write(t, name, text)
+		s.dir(filepath.Dir(name))
+		s.write(name, text)
 	}
 }
 
 // kept makes files that have to stay as they are.
-func (s *Scene) kept(t T, files map[string]string) {
-	t.Helper()
-	s.files(t, files)
-	s.unchanged(t, files)
+func (s *Scene) kept(files map[string]string) {
+	s.files(files)
+	s.unchanged(files)
 }
 
 // unchanged looks that files keep their content, inode, mode and times.
-func (s *Scene) unchanged(t T, files map[string]string) {
-	t.Helper()
+func (s *Scene) unchanged(files map[string]string) {
 	before := map[string]syscall.Stat_t{}
 	for name := range files {
-		must(t, os.Chtimes(s.Path(name), time.Unix(1e9, 0), time.Unix(1e9, 0)))
+		s.must(os.Chtimes(s.Path(name), time.Unix(1e9, 0), time.Unix(1e9, 0)))
 		before[name] = stat(s.Path(name))
 	}
 	s.Check(func() string {
@@ -80,25 +76,25 @@ func (s *Scene) absent(names ...string) {
 	})
 }
 
-func setupDeep(t T, s *Scene) { s.files(t, map[string]string{"work/a/b/c/file": "good"}) }
+func setupDeep(s *Scene) { s.files(map[string]string{"work/a/b/c/file": "good"}) }
 
-func setupConfigLink(t T, s *Scene) { s.link(t, "work/.git/config") }
+func setupConfigLink(s *Scene) { s.link("work/.git/config") }
 
-func setupHookLink(t T, s *Scene) { s.link(t, "work/.git/hooks/pre-commit") }
+func setupHookLink(s *Scene) { s.link("work/.git/hooks/pre-commit") }
 
 // link makes work/same, a hard link to a file. That the link count changes is no attack.
-func (s *Scene) link(t T, name string) {
-	must(t, os.Link(s.Path(name), s.Path("work/same")))
+func (s *Scene) link(name string) {
+	s.must(os.Link(s.Path(name), s.Path("work/same")))
 	s.checks = nil
-	s.unchanged(t, map[string]string{name: "good"})
+	s.unchanged(map[string]string{name: "good"})
 }
 
 // setupLinkedDirectory makes .vscode a link to a directory beside it.
-func setupLinkedDirectory(t T, s *Scene) {
-	s.files(t, map[string]string{"work/settings/file": "good"})
-	must(t, os.Symlink("settings", s.Path("work/.vscode")))
+func setupLinkedDirectory(s *Scene) {
+	s.files(map[string]string{"work/settings/file": "good"})
+	s.must(os.Symlink("settings", s.Path("work/.vscode")))
 	s.checks = nil
-	s.unchanged(t, map[string]string{"work/settings/file": "good"})
+	s.unchanged(map[string]string{"work/settings/file": "good"})
 	s.Check(func() string {
 		if text, err := os.Readlink(s.Path("work/.vscode")); err != nil || text != "settings" {
 			return "the link was replaced"
@@ -107,60 +103,60 @@ func setupLinkedDirectory(t T, s *Scene) {
 	})
 }
 
-func setupWorktree(t T, s *Scene) {
+func setupWorktree(s *Scene) {
 	files := map[string]string{"work/.git/worktrees/w/commondir": "../..",
 		"work/.git/worktrees/w/gitdir": "/somewhere/.git"}
-	s.kept(t, files)
+	s.kept(files)
 	s.absent("work/.git/worktrees/w/config.worktree")
 }
 
-func setupSubmodule(t T, s *Scene) {
+func setupSubmodule(s *Scene) {
 	dir := "work/.git/modules/libs/s/"
 	config := "[core]\n\tworktree = ../../../../libs/s\n"
-	s.files(t, map[string]string{dir + "HEAD": "ref: refs/heads/main", dir + "config": config,
+	s.files(map[string]string{dir + "HEAD": "ref: refs/heads/main", dir + "config": config,
 		dir + "hooks/pre-commit": "good", "work/libs/s/.git": "gitdir: ../../.git/modules/libs/s"})
-	s.dir(t, dir+"objects")
-	s.dir(t, dir+"refs")
-	s.unchanged(t, map[string]string{dir + "config": config, dir + "hooks/pre-commit": "good",
+	s.dir(dir + "objects")
+	s.dir(dir + "refs")
+	s.unchanged(map[string]string{dir + "config": config, dir + "hooks/pre-commit": "good",
 		"work/libs/s/.git": "gitdir: ../../.git/modules/libs/s"})
 }
 
-func setupGitfile(t T, s *Scene) {
+func setupGitfile(s *Scene) {
 	files := map[string]string{"work/.git": "gitdir: " + s.Path("victim") + "\n"}
-	s.kept(t, files)
+	s.kept(files)
 	s.absent("work/.mcp.json")
 }
 
 // setupHooksPath makes a repository whose settings name hooks and more settings in the tree.
-func setupHooksPath(t T, s *Scene) {
-	s.files(t, map[string]string{"work/.git/HEAD": "ref: refs/heads/main",
+func setupHooksPath(s *Scene) {
+	s.files(map[string]string{"work/.git/HEAD": "ref: refs/heads/main",
 		"work/.git/config": "[Core] hooksPath = .husky/_ # husky\n[include]\n\tpath = \"../.gitconfig\"\n" +
 			"[include]\n\tpath = ../none\n[include]\n\tpath = ../no/dir\n[core]\n\thooksPath =\n"})
 	files := map[string]string{"work/.husky/pre-commit": "good", "work/.husky/_/pre-commit": "good",
 		"work/.gitconfig": "[includeIf \"gitdir:/\"]\n\tpath = deep/more\n", "work/deep/more": "good"}
-	s.kept(t, files)
+	s.kept(files)
 	s.absent("work/none", "work/no")
 }
 
 // setupHeadless makes a bare repository with one of a submodule, both without HEAD, as an earlier payload can leave
 // them.
-func setupHeadless(t T, s *Scene) {
+func setupHeadless(s *Scene) {
 	const config = "[core]\n\trepositoryformatversion = 0\n"
 	files := map[string]string{"work/config": config, "work/hooks/pre-commit": "good",
 		"work/modules/libs/s/config": config, "work/modules/libs/s/hooks/pre-commit": "good"}
-	s.kept(t, files)
+	s.kept(files)
 	s.absent("work/modules/libs/s/commondir")
 }
 
 // setupBoundHooks shows a directory of the hooks as $DIR/alias, too.
-func setupBoundHooks(t T, s *Scene) {
+func setupBoundHooks(s *Scene) {
 	files := map[string]string{"work/.git/HEAD": "ref: refs/heads/main", "work/.git/hooks/lib/tool": "good"}
-	s.kept(t, files)
-	s.mount(t, s.Path("work/.git/hooks/lib"), "alias", "", unix.MS_BIND, "")
+	s.kept(files)
+	s.mount(s.Path("work/.git/hooks/lib"), "alias", "", unix.MS_BIND, "")
 }
 
 // setupBoundBelow shows the hooks of a repository as $DIR/work/shown, too.
-func setupBoundBelow(t T, s *Scene) {
-	setupRepository(t, s)
-	s.mount(t, s.Path("work/.git/hooks"), "work/shown", "", unix.MS_BIND, "")
+func setupBoundBelow(s *Scene) {
+	setupRepository(s)
+	s.mount(s.Path("work/.git/hooks"), "work/shown", "", unix.MS_BIND, "")
 }

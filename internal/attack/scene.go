@@ -15,24 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// T is what a set-up needs of a test, or of another program: Fatal and Skipf do not return.
-type T interface {
-	Helper()
-	Fatal(args ...any)
-	Skipf(format string, args ...any)
-	Error(args ...any)
-	Log(args ...any)
-	Cleanup(f func())
-}
-
-// must ends the set-up on an error.
-func must(t T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Scene is what an attack finds on the host, made anew for each run.
 type Scene struct {
 	// Vars are the names that headers may use, such as $DIR.
@@ -45,44 +27,78 @@ type Scene struct {
 	Outcome *Outcome
 
 	checks []func() string
+	undo   []func()
+	failed error // what could not be undone
 }
+
+// Skip is the error of New for an attack that does not apply on this machine, and why.
+type Skip string
+
+// Error returns the reason.
+func (s Skip) Error() string { return string(s) }
 
 // New prepares the host for the attack: a directory of the caller's, $DIR, that the payload could reach if it got out,
-// and the attack's set-ups.
-func (a *Attack) New(t T, payloadUID int) *Scene {
-	t.Helper()
-	s := NewScene(t)
-	s.PayloadUID = payloadUID
+// and the attack's set-ups. Close removes all of it.
+func (a *Attack) New(payloadUID int) (s *Scene, err error) {
+	s = &Scene{PayloadUID: payloadUID}
+	defer func() {
+		switch ended := recover().(type) {
+		case nil:
+		case setupError:
+			err = errors.Join(ended.error, s.Close())
+		default:
+			panic(ended)
+		}
+	}()
+	s.make()
 	for _, name := range a.Setups {
-		setups[name](t, s)
+		setups[name](s)
 	}
-	return s
+	return s, nil
 }
 
-// NewScene makes $DIR.
-func NewScene(t T) *Scene {
-	t.Helper()
+// setupError is how a set-up ends early, by panic.
+type setupError struct{ error }
+
+// must ends the set-up on an error.
+func (s *Scene) must(err error) {
+	if err != nil {
+		panic(setupError{err})
+	}
+}
+
+// cleanup has f called by Close.
+func (s *Scene) cleanup(f func()) { s.undo = append(s.undo, f) }
+
+// Close undoes the set-ups, the last one first.
+func (s *Scene) Close() error {
+	for _, f := range slices.Backward(s.undo) {
+		f()
+	}
+	return s.failed
+}
+
+// make makes $DIR.
+func (s *Scene) make() {
 	dir, err := os.MkdirTemp("", "brig-escape-")
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &Scene{Vars: map[string]string{"DIR": dir, "MARK": filepath.Base(dir), "SECRETS": dir + "/secret",
-		"WORKDIR": "/work", "TARGETS": ""}}
+	s.must(err)
+	s.cleanup(func() { os.RemoveAll(dir) })
+	s.Vars = map[string]string{"DIR": dir, "MARK": filepath.Base(dir), "SECRETS": dir + "/secret", "WORKDIR": "/work",
+		"TARGETS": ""}
 	for name, mode := range map[string]os.FileMode{"": 0o755, "in": 0o755, "work": 0o755, "victim": 0o777} {
 		p := filepath.Join(dir, name)
-		must(t, errors.Join(os.MkdirAll(p, mode), os.Chmod(p, mode)))
+		s.must(errors.Join(os.MkdirAll(p, mode), os.Chmod(p, mode)))
 	}
 	for _, name := range []string{"secret", "in/file"} {
-		s.write(t, name, "host-secret "+s.Vars["MARK"]+"\n")
+		s.write(name, "host-secret "+s.Vars["MARK"]+"\n")
 	}
-	return s
 }
 
 // Path returns the path of a file in $DIR.
 func (s *Scene) Path(name string) string { return filepath.Join(s.Vars["DIR"], name) }
 
-func (s *Scene) write(t T, name, text string) {
-	t.Helper()
-	must(t, os.WriteFile(s.Path(name), []byte(text), 0o644))
+func (s *Scene) write(name, text string) {
+	s.must(os.WriteFile(s.Path(name), []byte(text), 0o644))
 }
 
 // Expand replaces $NAME.
@@ -109,7 +125,7 @@ func (s *Scene) Evidence() string {
 }
 
 // setups are the preparations by name.
-var setups = map[string]func(T, *Scene){
+var setups = map[string]func(*Scene){
 	"abstract-socket": setupAbstractSocket, "bound-below": setupBoundBelow, "bound-hooks": setupBoundHooks,
 	"config-link": setupConfigLink, "core-dump": setupCoreDump, "daemon": setupDaemon, "deep": setupDeep,
 	"device": setupDevice, "forged-report": setupForgedReport, "gitfile": setupGitfile, "hard-link": setupHardLink,
@@ -126,18 +142,18 @@ var setups = map[string]func(T, *Scene){
 	"untouched": setupUntouched, "worktree": setupWorktree,
 }
 
-func setupSecretEnv(t T, s *Scene) {
-	// not t.Setenv, which parallel tests may not use; every scene sets the same
-	must(t, os.Setenv("ESCAPE_API_TOKEN", "host-secret-env"))
+func setupSecretEnv(s *Scene) {
+	// every scene sets the same, so that they may be made in parallel
+	s.must(os.Setenv("ESCAPE_API_TOKEN", "host-secret-env"))
 }
 
-func setupHostNames(t T, s *Scene) {
+func setupHostNames(s *Scene) {
 	host, err := os.Hostname()
-	must(t, err)
+	s.must(err)
 	s.Vars["HOSTNAME"] = host
 	for _, ns := range []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"} {
 		link, err := os.Readlink("/proc/self/ns/" + ns)
-		must(t, err)
+		s.must(err)
 		s.Vars["NS_"+ns] = link
 	}
 }
@@ -151,13 +167,13 @@ func (s *Scene) payloadUser(cmd *exec.Cmd) {
 }
 
 // setupHostProcess starts a process of the host, $HOSTPID, whose arguments hold $MARK, and looks that it stays alive.
-func setupHostProcess(t T, s *Scene) {
+func setupHostProcess(s *Scene) {
 	cmd := exec.Command("/bin/sleep", "30")
 	cmd.Args[0] = s.Vars["MARK"]
 	s.payloadUser(cmd)
-	must(t, cmd.Start())
+	s.must(cmd.Start())
 	s.Vars["HOSTPID"] = strconv.Itoa(cmd.Process.Pid)
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	s.cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	s.Check(func() string {
 		stat, err := os.ReadFile("/proc/" + s.Vars["HOSTPID"] + "/stat")
 		if err != nil || strings.Contains(string(stat), ") Z ") {
@@ -169,7 +185,7 @@ func setupHostProcess(t T, s *Scene) {
 
 // setupDaemon looks for processes that have outlived the jail and carry $MARK in their arguments. It looks more than
 // once, because a process in the middle of execve(2) has no arguments to show.
-func setupDaemon(t T, s *Scene) {
+func setupDaemon(s *Scene) {
 	s.Check(func() string {
 		for range 10 {
 			if pid := findMarked(s.Vars["MARK"]); pid > 0 {
@@ -200,10 +216,10 @@ func findMarked(mark string) int {
 	return 0
 }
 
-func setupSleeper(t T, s *Scene) {
+func setupSleeper(s *Scene) {
 	b, err := os.ReadFile("/bin/sleep")
-	must(t, err)
-	must(t, os.WriteFile(s.Path("in/prog"), b, 0o755))
+	s.must(err)
+	s.must(os.WriteFile(s.Path("in/prog"), b, 0o755))
 	s.Check(func() string {
 		if now, err := os.ReadFile(s.Path("in/prog")); err != nil || string(now) != string(b) {
 			return "the host's program was overwritten"
@@ -213,9 +229,9 @@ func setupSleeper(t T, s *Scene) {
 }
 
 // setupUntouched looks that the host's files stay as they are.
-func setupUntouched(t T, s *Scene) {
+func setupUntouched(s *Scene) {
 	want, err := os.ReadFile(s.Path("in/file"))
-	must(t, err)
+	s.must(err)
 	s.Check(func() string {
 		got, err := os.ReadFile(s.Path("in/file"))
 		list, lerr := os.ReadDir(s.Path("in"))
@@ -227,15 +243,15 @@ func setupUntouched(t T, s *Scene) {
 }
 
 // setupUnchanged looks that nothing of the directory's files changes: content, names, modes, times, attributes.
-func setupUnchanged(t T, s *Scene) {
-	if err := unix.Setxattr(s.Path("in/file"), "user.keep", []byte("y"), 0); err != nil {
-		t.Log(err) // a file system without them
-	}
-	was := Snapshot(t, s.Path("in"))
-	was = Snapshot(t, s.Path("in")) // the first sets the times of access (relatime)
+func setupUnchanged(s *Scene) {
+	_ = unix.Setxattr(s.Path("in/file"), "user.keep", []byte("y"), 0) // a file system may not have them
+	_, err := Snapshot(s.Path("in"))                                  // the first sets the times of access (relatime)
+	s.must(err)
+	was, err := Snapshot(s.Path("in"))
+	s.must(err)
 	s.Check(func() string {
-		if now := Snapshot(t, s.Path("in")); !slices.Equal(now, was) {
-			return fmt.Sprintf("it was %q and is %q", was, now)
+		if now, err := Snapshot(s.Path("in")); err != nil || !slices.Equal(now, was) {
+			return fmt.Sprintf("it was %q and is %q (%v)", was, now, err)
 		}
 		return ""
 	})

@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,14 +11,15 @@ import (
 
 // setupTerminal opens a terminal of the host as the payload's stdin. It looks for characters that nobody typed, and
 // whether the terminal is as it was.
-func setupTerminal(t T, s *Scene) {
-	_, slave := PseudoTerminal(t)
-	s.Stdin = slave
+func setupTerminal(s *Scene) {
+	master, slave, err := PseudoTerminal()
+	s.keep(master, err)
+	s.Stdin = s.keep(slave, nil)
 	fd := int(slave.Fd())
 	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)
-	must(t, err)
+	s.must(err)
 	var was unix.Stat_t
-	must(t, unix.Fstat(fd, &was))
+	s.must(unix.Fstat(fd, &was))
 	s.Check(func() string {
 		if n, err := unix.IoctlGetInt(fd, unix.TIOCINQ); err != nil || n > 0 {
 			return fmt.Sprintf("%d characters were typed into the host's terminal (%v)", n, err)
@@ -39,12 +41,12 @@ func setupTerminal(t T, s *Scene) {
 
 // setupPipe opens a pipe of the host as the payload's stdin, and looks whether its flags or the owner of its
 // signals were changed.
-func setupPipe(t T, s *Scene) {
+func setupPipe(s *Scene) {
 	r, w, err := os.Pipe()
-	s.Stdin = keep(t, r, err)
-	fmt.Fprintln(keep(t, w, err), "x")
+	s.Stdin = s.keep(r, err)
+	fmt.Fprintln(s.keep(w, err), "x")
 	flags, err := unix.FcntlInt(s.Stdin.Fd(), unix.F_GETFL, 0)
-	must(t, err)
+	s.must(err)
 	s.Check(func() string {
 		if now, err := unix.FcntlInt(s.Stdin.Fd(), unix.F_GETFL, 0); err != nil || now != flags {
 			return fmt.Sprintf("the flags of the caller's pipe were %#o and are %#o (%v)", flags, now, err)
@@ -60,11 +62,11 @@ func setupPipe(t T, s *Scene) {
 }
 
 // setupLog opens a log as the payload's stderr, which the caller appends to, and looks whether that is all.
-func setupLog(t T, s *Scene) {
+func setupLog(s *Scene) {
 	line := "host-secret " + s.Vars["MARK"] + "\n"
-	s.write(t, "log", line)
+	s.write("log", line)
 	f, err := os.OpenFile(s.Path("log"), os.O_RDWR|os.O_APPEND, 0)
-	s.Stderr = keep(t, f, err)
+	s.Stderr = s.keep(f, err)
 	s.Check(func() string {
 		if b, err := os.ReadFile(s.Path("log")); err != nil || !strings.HasPrefix(string(b), line) {
 			return fmt.Sprintf("the caller's log begins with %.40q (%v)", b, err)
@@ -73,24 +75,26 @@ func setupLog(t T, s *Scene) {
 	})
 }
 
-func keep(t T, f *os.File, err error) *os.File {
-	t.Helper()
-	must(t, err)
-	t.Cleanup(func() { f.Close() })
+// keep closes a file at the end.
+func (s *Scene) keep(f *os.File, err error) *os.File {
+	s.must(err)
+	s.cleanup(func() { f.Close() })
 	return f
 }
 
 // PseudoTerminal returns both sides of a terminal that is nobody's: pty(7).
-func PseudoTerminal(t T) (master, slave *os.File) {
-	t.Helper()
+func PseudoTerminal() (master, slave *os.File, err error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	if err != nil {
+		return nil, nil, err
 	}
-	must(t, err)
+	master = os.NewFile(uintptr(fd), "master")
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		return nil, nil, errors.Join(err, master.Close())
+	}
 	peer, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
 	if e != 0 {
-		t.Fatal(e)
+		return nil, nil, errors.Join(e, master.Close())
 	}
-	return keep(t, os.NewFile(uintptr(fd), "master"), nil), keep(t, os.NewFile(peer, "terminal"), nil)
+	return master, os.NewFile(peer, "terminal"), nil
 }

@@ -42,18 +42,18 @@ type verifier struct {
 // perform performs an attack that fits, and returns what became of it.
 func (v *verifier) perform(a *attack.Attack, f *fit) (result Result, detail string) {
 	runtime.LockOSThread() // a set-up may change this thread, which ends with the goroutine
-	var g stage
-	s, skip, err := g.set(a, v.uid)
+	s, err := a.New(v.uid)
+	var skip attack.Skip
 	switch {
+	case errors.As(err, &skip):
+		result, detail = NotApplicable, string(skip)
 	case err != nil:
-		result, detail = Unclear, err.Error()
-	case skip != "":
-		result, detail = NotApplicable, skip
+		result, detail = Unclear, "its set-up failed: "+err.Error()
 	default:
 		result, detail = v.run(a, f, s)
-	}
-	if err := g.close(); err != nil && result != GotThrough {
-		result, detail = Unclear, "what was made for it could not be removed: "+err.Error()
+		if err := s.Close(); err != nil && result != GotThrough {
+			result, detail = Unclear, "what was made for it could not be removed: "+err.Error()
+		}
 	}
 	return result, words.Printable(words.Clip(detail, 400))
 }
