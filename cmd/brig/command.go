@@ -1,8 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"brig/internal/cli"
 	"brig/internal/words"
@@ -70,4 +75,37 @@ func noWords(list []string, usage string) error {
 		return fmt.Errorf("%s is not wanted; write %s", words.Quote(list[0]), usage)
 	}
 	return nil
+}
+
+// daemon returns a command that brigd performs, because its code would slow down each start of brig. It executes the
+// brigd beside this program, or else the one on PATH.
+func daemon(name, args, what string) cli.Command {
+	return cli.Command{Name: name, Args: args, What: what + " (brigd " + name + ")",
+		Run: func(args []string, std cli.Stdio) int { return execDaemon(name, args, std) }}
+}
+
+// execDaemon replaces this process by brigd. It returns only on failure.
+func execDaemon(name string, args []string, std cli.Stdio) int {
+	path, err := findDaemon("which has this command")
+	if err != nil {
+		return fail(std, name, err)
+	}
+	err = syscall.Exec(path, append([]string{"brigd", name}, args...), os.Environ()) // execve(2)
+	return std.Fail(name + ": " + words.Quote(path) + ": " + cli.Reason(err) + "; install brigd again")
+}
+
+// findDaemon returns the path of brigd. does is what brigd is for, in its error.
+func findDaemon(does string) (string, error) {
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), "brigd")
+		if st, err := os.Stat(beside); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return beside, nil
+		}
+	}
+	path, err := exec.LookPath("brigd") // a brigd in the current directory is an error: exec.ErrDot
+	if err != nil {
+		err = errors.New("brigd, " + does + ", is neither beside brig nor on PATH; install it (make install), or name its " +
+			"directory in PATH")
+	}
+	return path, err
 }

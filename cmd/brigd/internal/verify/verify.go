@@ -5,15 +5,19 @@ package verify
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"brig/internal/attack"
 	"brig/internal/rig"
@@ -25,24 +29,9 @@ import (
 )
 
 // Usage is the help text.
-const Usage = `  brig verify --work . --net none
-  brig spec --work . -- make test >job.json && brigd verify --spec job.json
-
-Usage: brigd verify --spec FILE [FLAG...]
-
-It performs the attacks of brig's own test suite in the jail of a Spec on this machine, each in a jail of its own, and
-prints layer by layer what was tried, held, and got through. What a setting gives up, such as --net host, is reported
-as given up by it. What does not apply is counted with the reason.
-
-  --spec FILE      the configuration, as brig spec prints it; - is standard input
-  --only NAME,...  only attacks with such a name, or that begin so: cap, net-alg
-  --all            print each attack, not only those that did not hold
-  --harmful        perform attacks whose success does harm to this machine, too
-  --json           print the report as JSON
-
-Exit codes: 0 all that the configuration claims has held; 1 something got through, or nothing could be verified;
-125 it could not be tried.
-`
+//
+//go:embed usage.txt
+var Usage string
 
 // options are the flags.
 type options struct {
@@ -205,4 +194,41 @@ func pick(only string, names []string) (map[string]bool, error) {
 		}
 	}
 	return picked, nil
+}
+
+const inside = "BRIG_VERIFY_PRIVATE"
+
+// private runs the rest of verify, for root, in a process with a mount namespace of its own, where set-ups may mount:
+// nothing of that stays on the host, whatever happens. The code is -1 if the caller is to go on itself.
+func private(args []string) (code int, err error) {
+	if os.Geteuid() != 0 || os.Getenv(inside) != "" {
+		return -1, os.Unsetenv(inside)
+	}
+	runtime.LockOSThread() // Pdeathsig is of the thread
+	cmd := exec.Command("/proc/self/exe", append([]string{"verify"}, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), inside+"=1")
+	// unshare(2); the parent's mounts get no mount of the child's
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	if err := cmd.Start(); err != nil {
+		return exitUsage, fmt.Errorf("no mount namespace can be made for the attacks: %w; run it as another user, "+
+			"or where root may make one", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for {
+		select {
+		case s := <-signals:
+			_ = cmd.Process.Signal(s) // it has ended, or does so now
+		case err := <-done:
+			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
+				return exit.ExitCode(), nil
+			} else if err != nil {
+				return exitUsage, err
+			}
+			return 0, nil
+		}
+	}
 }

@@ -355,7 +355,7 @@ func TestEveryLayer(t *testing.T) {
 	}
 	for _, a := range list {
 		if layer, _ := attack.Layer(a.Name); layer != "landlock" && strings.HasPrefix(a.Name, layer+"-") {
-			t.Errorf("%s: add its first word to a layer of internal/attack/layers.go", a.Name)
+			t.Errorf("%s: add its first word to a layer of internal/attack/verdict.go", a.Name)
 		}
 	}
 }
