@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"golang.org/x/sys/unix"
 
 	"brig/internal/words"
 )
@@ -25,6 +26,13 @@ func options(s settings, secret string) (*server.Options, error) {
 		}
 	}
 	o.DontListen = o.Host == "" && o.Port == 0
+	if o.JetStreamMaxStore == 0 { // the server's default is a part of what is free when it starts: nothing on a full disk
+		var st unix.Statfs_t
+		if err := unix.Statfs(s.dir, &st); err != nil { // statfs(2)
+			return nil, fmt.Errorf("--dir %s: %w", words.Quote(s.dir), err)
+		}
+		o.JetStreamMaxStore = int64(st.Blocks) * st.Bsize / 4 * 3
+	}
 	o.JetStream, o.StoreDir, o.NoSigs, o.NoLog = true, filepath.Join(s.dir, "store"), true, false
 	if o.Username != "" {
 		o.Users = append(o.Users, &server.User{Username: o.Username, Password: o.Password})

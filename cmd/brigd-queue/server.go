@@ -61,7 +61,7 @@ func start(s settings, log io.Writer) (q *queue, err error) {
 	if q.server, err = server.NewServer(o); err != nil {
 		return q, fmt.Errorf("the server: %w", err)
 	}
-	q.server.SetLoggerV2(logger{log}, false, false, false)
+	q.server.SetLoggerV2(logger{log, q.failed}, false, false, false)
 	q.server.Start()
 	if !q.server.ReadyForConnections(startTime) {
 		return q, errors.New("the server is not ready; the lines before this one have the reason")
@@ -173,7 +173,10 @@ func secretOf(path string) (string, error) {
 }
 
 // logger writes what the server warns of; its other lines are about each connection.
-type logger struct{ to io.Writer }
+type logger struct {
+	to     io.Writer
+	failed chan<- error
+}
 
 func (l logger) line(kind, format string, v []any) {
 	_, _ = fmt.Fprintf(l.to, "brigd-queue: %s: %s\n", kind, words.Printable(fmt.Sprintf(format, v...)))
@@ -195,8 +198,16 @@ func (l logger) Warnf(format string, v ...any) {
 	}
 }
 
-// Errorf writes a line.
-func (l logger) Errorf(format string, v ...any) { l.line("error", format, v) }
+// Errorf writes a line. After a failed write, as on a full disk, the server refuses all writes until it is started again.
+func (l logger) Errorf(format string, v ...any) {
+	l.line("error", format, v)
+	if strings.Contains(format, "Critical write error") || strings.Contains(format, "will be DISABLED") {
+		select {
+		case l.failed <- errors.New("its files cannot be written"):
+		default: // it ends already
+		}
+	}
+}
 
 // Fatalf writes a line. The server ends by itself.
 func (l logger) Fatalf(format string, v ...any) { l.line("fatal", format, v) }
