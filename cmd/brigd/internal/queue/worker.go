@@ -44,6 +44,8 @@ type Worker struct {
 	inbox   string
 	answers *nats.Subscription // to requests for runs
 	asked   int
+	looked  time.Time // when the loop has called Short, and
+	seen    string    // what that has returned
 	going   sync.WaitGroup
 	killed  atomic.Bool // runs are cancelled because brigd ends: others shall run them
 
@@ -54,8 +56,6 @@ type Worker struct {
 	turn    int
 	running map[*delivery]context.CancelCauseFunc
 	pause   time.Time // no run is taken before
-	looked  time.Time // when Short was called, and
-	seen    string    // what it has returned
 	short   string
 
 	languages atomic.Pointer[[]engine.Language] // to find them takes a second or more
@@ -177,11 +177,11 @@ const lookEvery = 250 * time.Millisecond
 
 // ready reports whether runs may be taken: disk and memory suffice, and no run was refused for want of something.
 func (w *Worker) ready() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if now := time.Now(); now.Sub(w.looked) > lookEvery {
 		w.looked, w.seen = now, w.o.Short()
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	why := w.seen
 	if why == "" && time.Now().Before(w.pause) {
 		why = "this machine had no room for a jail"
