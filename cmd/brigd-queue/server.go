@@ -198,7 +198,8 @@ func (l logger) Warnf(format string, v ...any) {
 	}
 }
 
-// Errorf writes a line. After a failed write, as on a full disk, the server refuses all writes until it is started again.
+// Errorf writes a line. After a failed write, as on a full disk, the server refuses all writes until it is started
+// again.
 func (l logger) Errorf(format string, v ...any) {
 	l.line("error", format, v)
 	if strings.Contains(format, "Critical write error") || strings.Contains(format, "will be DISABLED") {

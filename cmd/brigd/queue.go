@@ -126,7 +126,8 @@ func (p *daemon) newGates() (gate, places *admit.Gate) {
 		gate = admit.New(o)
 		return gate, gate
 	}
-	inner := admit.Options{Running: o.Running, PerCaller: o.Running, Queue: p.c.MaxRequests + p.c.Slots(), Waited: o.Waited}
+	inner := admit.Options{Running: o.Running, PerCaller: o.Running, Queue: p.c.MaxRequests + p.c.Slots(),
+		Waited: o.Waited}
 	o.Running = p.c.MaxRequests
 	o.PerCaller, o.Waited = o.Running, nil
 	return admit.New(o), admit.New(inner)
