@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -40,7 +39,7 @@ type Plan struct {
 	Words  stats.Words
 }
 
-// Series is what Interleave has sampled, a number or NaN for each contender and round.
+// Series is what Interleave has sampled: a number for each contender and round, until the contender fails.
 type Series struct {
 	plan   Plan
 	order  []string
@@ -50,11 +49,12 @@ type Series struct {
 
 const (
 	again       = " (again)"
-	slow        = 40 * time.Millisecond // a contender that takes longer sits some rounds out
-	fewest      = 8                     // the least number of rounds, also of a slow contender and beyond the budget
+	fewest      = 8 // the least number of rounds, also beyond the budget
 	fewestQuick = 5
-	respite     = 50 * time.Millisecond // after a slow contender
-	settling    = 2 * time.Second       // for kernel work that the warm-up has left behind
+	warmth      = 2 // rounds that do not count
+	slow        = 40 * time.Millisecond
+	respite     = 50 * time.Millisecond // after a contender that takes longer: an engine, which cleans up after its answer
+	settling    = 2 * time.Second       // for kernel work that the first rounds have left behind
 )
 
 // Interleave samples all contenders in each round. The orders of the rounds are a Williams square: over a cycle each
@@ -72,28 +72,52 @@ func Interleave(ctx context.Context, e *Env, p Plan, all []Contender) (*Series, 
 	if e.Quick {
 		least = fewestQuick
 	}
-	stride, err := s.warm(ctx, e, all, least)
-	if err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	for round := range p.Rounds {
+	var start time.Time
+	for round := -warmth; round < p.Rounds; round++ {
+		if round == 0 {
+			if err := sleep(ctx, min(p.Budget/10, settling)); err != nil {
+				return nil, err
+			}
+			start = time.Now()
+		}
 		if p.Budget > 0 && round >= least && time.Since(start) > p.Budget {
 			break
 		}
-		for _, c := range all {
-			s.taken[c.Name] = append(s.taken[c.Name], math.NaN())
-		}
 		e.Progress(fmt.Sprintf("round %d of %d", round+1, p.Rounds))
-		for _, k := range williams(len(all), round) {
-			if c := all[k]; s.failed[c.Name] == nil && (round < least || round%stride[k] == 0) {
-				if err := s.turn(ctx, c, round, stride[k] > 1); err != nil {
-					return nil, err
-				}
+		for _, k := range williams(len(all), round+warmth) {
+			if err := s.turn(ctx, all[k], round >= 0); err != nil {
+				return nil, err
 			}
 		}
 	}
 	return s, nil
+}
+
+// turn takes a sample of a contender, or the first ones, which do not count. A failure is recorded; only the error of
+// the context is returned.
+func (s *Series) turn(ctx context.Context, c Contender, counts bool) error {
+	if s.failed[c.Name] != nil {
+		return nil
+	}
+	if counts {
+		if err := sleep(ctx, s.plan.Idle); err != nil {
+			return err
+		}
+	}
+	begin := time.Now()
+	v, err := c.Sample(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		s.failed[c.Name] = err
+	case counts:
+		s.taken[c.Name] = append(s.taken[c.Name], v)
+	}
+	if time.Since(begin) > slow {
+		return sleep(ctx, respite)
+	}
+	return nil
 }
 
 // compare samples all contenders and fills the table.
@@ -103,63 +127,6 @@ func (e *Env) compare(ctx context.Context, t *result.Table, p Plan, all []Conten
 		t.Rows, t.Notes = append(s.Rows(), t.Rows...), append(t.Notes, s.Notes()...)
 	}
 	return s, err
-}
-
-// warm takes the first samples of each contender, and returns its stride: it takes part in every stride-th round.
-func (s *Series) warm(ctx context.Context, e *Env, all []Contender, least int) ([]int, error) {
-	stride := make([]int, len(all))
-	rounds := 2
-	if e.Quick {
-		rounds = 1
-	}
-	for i := range rounds {
-		for k, c := range all {
-			if s.failed[c.Name] != nil || i > 0 && stride[k] != 1 {
-				continue
-			}
-			e.Progress("warming up: " + c.Name)
-			start := time.Now()
-			if _, err := s.sample(ctx, c); err != nil {
-				return nil, err
-			}
-			took := time.Since(start)
-			stride[k] = max(1, min(int(took/slow)+1, s.plan.Rounds/least))
-		}
-	}
-	return stride, sleep(ctx, min(s.plan.Budget/10, settling))
-}
-
-// turn takes a contender's sample in a round. A slow one is an engine, which cleans up after its answer: the next one
-// waits.
-func (s *Series) turn(ctx context.Context, c Contender, round int, slow bool) error {
-	if err := sleep(ctx, s.plan.Idle); err != nil {
-		return err
-	}
-	v, err := s.sample(ctx, c)
-	if err != nil {
-		return err
-	}
-	s.taken[c.Name][round] = v
-	if slow {
-		return sleep(ctx, respite)
-	}
-	return nil
-}
-
-// sample takes one sample. A failure of the contender is recorded; only the error of the context is returned.
-func (s *Series) sample(ctx context.Context, c Contender) (float64, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	v, err := c.Sample(ctx)
-	if ctx.Err() != nil {
-		return 0, ctx.Err()
-	}
-	if err != nil {
-		s.failed[c.Name] = err
-		return math.NaN(), nil
-	}
-	return v, nil
 }
 
 // williams returns the order of n contenders in a round.
@@ -178,7 +145,7 @@ func williams(n, round int) []int {
 	return order
 }
 
-// Samples returns the samples of a contender, one for each round, NaN for a round in which it took none.
+// Samples returns the samples of a contender, one for each round.
 func (s *Series) Samples(name string) []float64 { return s.taken[name] }
 
 // Floor returns the smallest difference that is reported, as a fraction of 1.
@@ -206,10 +173,9 @@ func (s *Series) Rows() (rows []result.Row) {
 // Notes returns how the samples were taken, and the noise.
 func (s *Series) Notes() []string {
 	rounds := len(s.taken[s.plan.Base])
-	const how = "%d interleaved rounds; a contender that takes longer than %d ms sits some out, the next waits %d ms"
-	notes := []string{fmt.Sprintf(how,
-		rounds, slow/time.Millisecond, respite/time.Millisecond)}
-	if a, b := s.taken[s.plan.Base], s.taken[s.plan.Base+again]; len(stats.Present(b)) > 0 {
+	notes := []string{fmt.Sprintf("%d interleaved rounds; after a contender that takes longer than %v the next waits %v",
+		rounds, slow, respite)}
+	if a, b := s.taken[s.plan.Base], s.taken[s.plan.Base+again]; len(b) > 0 {
 		iv := stats.Ratio(b, a)
 		notes = append(notes, fmt.Sprintf("%s against itself: %.3f (%.3f to %.3f); a difference below %.1f %% is called none",
 			s.plan.Base, iv.Median, iv.Low, iv.High, 100*s.Floor()))

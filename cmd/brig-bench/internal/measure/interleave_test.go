@@ -77,23 +77,6 @@ func TestInterleave(t *testing.T) {
 	}
 }
 
-func TestInterleaveLeavesOut(t *testing.T) {
-	calls := map[string]int{}
-	late := Contender{"late", func(context.Context) (float64, error) {
-		calls["late"]++
-		time.Sleep(slow + time.Millisecond)
-		return 50, nil
-	}}
-	all := []Contender{fixed("base", 2, calls), late}
-	s, err := Interleave(t.Context(), &Env{Quick: true, Progress: quiet}, Plan{Rounds: 12, Base: "base"}, all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(stats.Present(s.Samples("late"))); n < fewestQuick || n >= 12 {
-		t.Errorf("a slow contender took part in %d of 12 rounds", n)
-	}
-}
-
 // A budget ends the rounds, but not before there are enough for a verdict.
 func TestInterleaveBudget(t *testing.T) {
 	calls := map[string]int{}

@@ -1,6 +1,5 @@
 // Package stats compares samples, and reports only differences that chance does not explain. Samples of one round have
-// the same index in all series, so that other work of the machine affects both sides of a comparison. NaN stands for a
-// missing sample.
+// the same index in all series, so that other work of the machine affects both sides of a comparison.
 package stats
 
 import (
@@ -32,21 +31,9 @@ var (
 // NoDifference is the verdict on samples that show none.
 const NoDifference = "no difference shown"
 
-// Present returns the samples that were taken.
-func Present(samples []float64) []float64 {
-	return slices.DeleteFunc(slices.Clone(samples), math.IsNaN)
-}
-
-// Quantile returns the q-th quantile (0 to 1) of the samples that were taken, interpolated between neighbours; NaN
-// without any.
+// Quantile returns the q-th quantile (0 to 1) of some samples, interpolated between neighbours; NaN without any.
 func Quantile(samples []float64, q float64) float64 {
-	sorted := Present(samples)
-	slices.Sort(sorted)
-	return quantile(sorted, q)
-}
-
-// quantile wants its samples sorted.
-func quantile(sorted []float64, q float64) float64 {
+	sorted := slices.Sorted(slices.Values(samples))
 	if len(sorted) == 0 {
 		return math.NaN()
 	}
@@ -58,11 +45,14 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
 }
 
+func median(samples []float64) float64 { return Quantile(samples, 0.5) }
+
 // Ratio compares the medians of two series over the rounds that have both. The bootstrap draws rounds, not samples, and
 // draws the same ones for the same number of rounds: equal samples give equal intervals.
 func Ratio(samples, base []float64) result.Ratio {
-	a, b := paired(samples, base)
-	if len(a) == 0 {
+	n := min(len(samples), len(base))
+	a, b := samples[:n], base[:n]
+	if n == 0 {
 		return result.Ratio{Median: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	}
 	random := rand.New(rand.NewPCG(1, uint64(len(a))))
@@ -75,14 +65,7 @@ func Ratio(samples, base []float64) result.Ratio {
 		}
 		ratios[i] = median(x) / median(y)
 	}
-	slices.Sort(ratios)
-	return result.Ratio{Median: median(a) / median(b), Low: quantile(ratios, 0.025), High: quantile(ratios, 0.975)}
-}
-
-// median sorts its argument.
-func median(samples []float64) float64 {
-	slices.Sort(samples)
-	return quantile(samples, 0.5)
+	return result.Ratio{Median: median(a) / median(b), Low: Quantile(ratios, 0.025), High: Quantile(ratios, 0.975)}
 }
 
 // margin widens the noise that was measured: it is itself a sample, and may be too small by chance.
@@ -104,14 +87,13 @@ const fewest = 5
 // Compare returns the ratio of samples to base, named to, with a verdict: there is no difference if it is within the
 // floor or if its interval contains 1. It returns nil if no round has both.
 func Compare(to string, samples, base []float64, floor float64, words Words) *result.Ratio {
-	a, _ := paired(samples, base)
 	r := Ratio(samples, base)
 	if math.IsNaN(r.Median+r.High) || math.IsInf(r.Median, 0) || math.IsInf(r.High, 0) {
 		return nil
 	}
 	r.To, r.Verdict = to, NoDifference
 	switch {
-	case len(a) < fewest || math.Abs(r.Median-1) <= floor:
+	case min(len(samples), len(base)) < fewest || math.Abs(r.Median-1) <= floor:
 	case r.High < 1:
 		r.Verdict = words.Below
 	case r.Low > 1:
@@ -120,21 +102,11 @@ func Compare(to string, samples, base []float64, floor float64, words Words) *re
 	return &r
 }
 
-// paired returns the samples of the rounds that both series have.
-func paired(samples, base []float64) (a, b []float64) {
-	for i := range min(len(samples), len(base)) {
-		if !math.IsNaN(samples[i]) && !math.IsNaN(base[i]) {
-			a, b = append(a, samples[i]), append(b, base[i])
-		}
-	}
-	return a, b
-}
-
 // Row fills a tool's row from its samples: N, P50, P90 and P99.
 func Row(tool string, samples []float64) result.Row {
-	got := Present(samples)
-	if len(got) == 0 {
+	if len(samples) == 0 {
 		return result.Row{Tool: tool, Error: "no sample was taken"}
 	}
-	return result.Row{Tool: tool, N: len(got), P50: Quantile(got, 0.5), P90: Quantile(got, 0.9), P99: Quantile(got, 0.99)}
+	return result.Row{Tool: tool, N: len(samples), P50: median(samples), P90: Quantile(samples, 0.9),
+		P99: Quantile(samples, 0.99)}
 }

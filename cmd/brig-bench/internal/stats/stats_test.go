@@ -7,8 +7,6 @@ import (
 	"testing"
 )
 
-var nan = math.NaN()
-
 func TestQuantile(t *testing.T) {
 	for _, c := range []struct {
 		samples []float64
@@ -20,13 +18,12 @@ func TestQuantile(t *testing.T) {
 		{[]float64{1, 2}, 0.5, 1.5},
 		{[]float64{0, 10}, 0.9, 9},
 		{[]float64{7}, 0.99, 7},
-		{[]float64{3, nan, 1}, 1, 3},
 	} {
 		if got := Quantile(c.samples, c.q); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("Quantile(%v, %v) = %v, want %v", c.samples, c.q, got, c.want)
 		}
 	}
-	if got := Quantile([]float64{nan}, 0.5); !math.IsNaN(got) {
+	if got := Quantile(nil, 0.5); !math.IsNaN(got) {
 		t.Errorf("of nothing: %v", got)
 	}
 	samples := []float64{3, 1, 2}
@@ -76,12 +73,6 @@ func TestDifferencesAreFound(t *testing.T) {
 
 func TestCompare(t *testing.T) {
 	ones, twos := slices.Repeat([]float64{1}, 20), slices.Repeat([]float64{2}, 20)
-	gaps := slices.Clone(twos)
-	for i := range gaps {
-		if i%2 == 1 {
-			gaps[i] = nan
-		}
-	}
 	wide := []float64{1, 9, 1, 9, 1, 9, 1, 9, 1, 9, 9}
 	for _, c := range []struct {
 		name          string
@@ -94,7 +85,7 @@ func TestCompare(t *testing.T) {
 		{"half", ones, twos, 0.01, Time, "faster"},
 		{"half the work", ones, twos, 0.01, Rate, "slower"},
 		{"twice the memory", twos, ones, 0.01, Amount, "more"},
-		{"with gaps", gaps, ones, 0.01, Amount, "more"},
+		{"more of one", twos, ones[:10], 0.01, Amount, "more"},
 		{"equal", ones, ones, 0.01, Time, NoDifference},
 		{"within the floor", twos, ones, 1, Time, NoDifference},
 		{"four pairs", twos[:4], ones[:4], 0.01, Time, NoDifference},
@@ -105,7 +96,7 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
 		}
 	}
-	if got := Compare("base", []float64{nan, 1}, []float64{1, nan}, 0.01, Time); got != nil {
+	if got := Compare("base", nil, []float64{1}, 0.01, Time); got != nil {
 		t.Errorf("without a pair: %+v", *got)
 	}
 	if got := Compare("base", ones, slices.Repeat([]float64{0}, 20), 0.01, Time); got != nil {
@@ -137,11 +128,11 @@ func TestFloor(t *testing.T) {
 }
 
 func TestRow(t *testing.T) {
-	row := Row("x", []float64{1, nan, 3})
+	row := Row("x", []float64{1, 3})
 	if row.N != 2 || row.P50 != 2 || math.Abs(row.P90-2.8) > 1e-9 || row.Error != "" {
 		t.Errorf("%+v", row)
 	}
-	if row := Row("x", []float64{nan}); row.Error == "" {
+	if row := Row("x", nil); row.Error == "" {
 		t.Error("a row of nothing has no error")
 	}
 }
