@@ -60,7 +60,7 @@ var ours = map[string][]string{
 	"brig/netns":                {program},
 	"brig/netns/egress":         {"brig/netns/egress/policy", "brig/netns/egress/wire"},
 	"brig/netns/egress/policy":  {},
-	"brig/netns/egress/wire":    {},
+	"brig/netns/egress/wire":    {"brig/netns/egress/policy"},
 	"brig/changes":              {"brig/layer"},
 	"brig/layer":                {},
 	"brig/landlock":             {program},

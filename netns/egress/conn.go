@@ -281,7 +281,7 @@ func (k *conn) unread(err error, begun bool, bad policy.Reason) policy.Reason {
 func reasonOf(err error, otherwise policy.Reason) policy.Reason {
 	var bad *wire.Error
 	if errors.As(err, &bad) {
-		return policy.Reason(bad.Reason)
+		return bad.Reason
 	}
 	return otherwise
 }

@@ -134,7 +134,7 @@ func (w *web) request() bool {
 	case !k.d.Allow && err != nil:
 		return w.abort(VerdictDeny, k.d.Reason)
 	case errors.As(err, &bad):
-		return w.refuse(bad.Status(), policy.Reason(bad.Reason), w.target())
+		return w.refuse(bad.Status(), bad.Reason, w.target())
 	case err != nil:
 		r := k.unread(err, err != io.EOF, policy.ReasonNotHTTP)
 		return w.abort(verdictOf(r), r)
@@ -169,7 +169,7 @@ func (w *web) check(req *wire.Request) policy.Reason {
 	if req.HostPort != 0 && req.HostPort != int(k.to.Port()) {
 		return policy.ReasonHostMismatch
 	}
-	if host, ok := policy.NormalizeName(req.Host); !ok || host != k.name {
+	if req.Host != k.name {
 		return policy.ReasonHostMismatch
 	}
 	if r := k.s.m.Request(k.d, req.Method, req.Target); r != policy.ReasonNone {

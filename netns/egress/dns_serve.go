@@ -36,20 +36,9 @@ func (s *Server) serveDNS(c *net.UDPConn) {
 
 // answer answers one query and records what it refuses.
 func (s *Server) answer(query []byte, to netip.AddrPort) []byte {
-	knows := func(name string) bool {
-		name, ok := policy.NormalizeName(name)
-		return ok && s.m.Knows(name)
-	}
-	address := func(name string) (netip.Addr, bool) {
-		name, ok := policy.NormalizeName(name)
-		if !ok {
-			return netip.Addr{}, false
-		}
-		return s.pool.addr(name)
-	}
-	reply, q := wire.Answer(query, knows, address)
+	reply, q := wire.Answer(query, s.m.Knows, s.pool.addr)
 	if q.Verdict == string(VerdictDeny) && s.lookups.first(q.Name, q.Type, time.Now()) {
-		e := Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: policy.Reason(q.Reason), Name: q.Name, Port: policy.PortDNS}
+		e := Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: q.Reason, Name: q.Name, Port: policy.PortDNS}
 		if to.Addr().IsValid() {
 			e.Destination = to.String()
 		}
@@ -63,11 +52,8 @@ func (s *Server) answer(query []byte, to netip.AddrPort) []byte {
 
 // whyUnknown returns the exact reason for a name without a rule: it may be denied, or invalid.
 func (s *Server) whyUnknown(name string) (policy.Reason, string) {
-	name, ok := policy.NormalizeName(name)
-	if !ok {
-		return policy.ReasonNameInvalid, ""
-	}
-	if d := s.m.Host(name, 443); d.Reason == policy.ReasonDenied {
+	switch d := s.m.Host(name, 443); d.Reason {
+	case policy.ReasonDenied, policy.ReasonNameInvalid:
 		return d.Reason, d.Text
 	}
 	return policy.ReasonNoRule, ""

@@ -5,14 +5,16 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"brig/netns/egress/policy"
 )
 
 // Question describes one DNS query, for the log.
 type Question struct {
-	Name    string // lower case, without the last dot; bytes that no host name has are written \DDD
-	Type    uint16 // 1 A, 28 AAAA …
-	Verdict string // "allow": an address was given; "deny"; "": no line (NODATA, no question)
-	Reason  string // of a "deny"
+	Name    string        // lower case, without the last dot; bytes that no host name has are written \DDD
+	Type    uint16        // 1 A, 28 AAAA …
+	Verdict string        // "allow": an address was given; "deny"; "": no line (NODATA, no question)
+	Reason  policy.Reason // of a "deny"
 }
 
 // RFC 1035, 6891.
@@ -52,23 +54,23 @@ func Answer(query []byte, knows func(name string) bool, addr func(name string) (
 		return m.reply(codeVersion, nil), q
 	}
 	q.Name, q.Type = m.name, m.qtype
-	deny := func(code int, reason string) ([]byte, Question) {
+	deny := func(code int, reason policy.Reason) ([]byte, Question) {
 		q.Verdict, q.Reason = "deny", reason
 		return m.reply(code, nil), q
 	}
 	switch {
 	case m.class != classIN, m.qtype == typeOPT, m.qtype >= 128 && m.qtype < typeANY: // not a query for a name
-		return deny(codeRefused, Protocol)
+		return deny(codeRefused, policy.ReasonProtocol)
 	case !m.valid:
-		return deny(codeNoName, NameInvalid)
+		return deny(codeNoName, policy.ReasonNameInvalid)
 	case reverse(m.name), !knows(m.name):
-		return deny(codeNoName, NoRule)
+		return deny(codeNoName, policy.ReasonNoRule)
 	case m.qtype != typeA && m.qtype != typeANY: // no AAAA: one family is enough; no HTTPS: it would bring keys for ECH
 		return m.reply(codeOK, nil), q
 	}
 	a, ok := addr(m.name)
 	if !ok || !a.Is4() {
-		return deny(codeServer, PoolExhausted)
+		return deny(codeServer, policy.ReasonPoolExhausted)
 	}
 	q.Verdict = "allow"
 	return m.reply(codeOK, a.AsSlice()), q

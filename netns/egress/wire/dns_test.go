@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"brig/netns/egress/policy"
 )
 
 var synthetic = netip.MustParseAddr("198.18.0.7")
@@ -51,12 +53,13 @@ var (
 func TestAnswer(t *testing.T) {
 	plain := ask("example.com", 1, 1, 0)
 	for _, c := range []struct {
-		name           string
-		query          []byte
-		code           int // -1: silence
-		verdict        string
-		reason, logged string
-		edns           bool
+		name    string
+		query   []byte
+		code    int // -1: silence
+		verdict string
+		reason  policy.Reason
+		logged  string
+		edns    bool
 	}{
 		{"allowed", plain, 0, "allow", "", "example.com", false},
 		{"letter case is kept", ask("eXaMPle.COM", 1, 1, 0), 0, "allow", "", "example.com", false},
@@ -65,7 +68,7 @@ func TestAnswer(t *testing.T) {
 		{"longest name", ask(longest, 1, 1, 0), 0, "allow", "", longest, false},
 		{"EDNS0", ask("example.com", 1, 1, 1, edns0...), 0, "allow", "", "example.com", true},
 		{"EDNS0 cookie", ask("example.com", 1, 1, 1, cookie...), 0, "allow", "", "example.com", true},
-		{"EDNS0 denied", ask("evil.org", 1, 1, 1, edns0...), 3, "deny", NoRule, "evil.org", true},
+		{"EDNS0 denied", ask("evil.org", 1, 1, 1, edns0...), 3, "deny", policy.ReasonNoRule, "evil.org", true},
 		{"EDNS version 1", ask("example.com", 1, 1, 1, ednsV1...), 16, "", "", "", true},
 		{"EDNS0 option too long", ask("example.com", 1, 1, 1, badOpt...), 1, "", "", "", false},
 		{"EDNS0 record too short", ask("example.com", 1, 1, 1, edns0[:10]...), 1, "", "", "", false},
@@ -79,18 +82,18 @@ func TestAnswer(t *testing.T) {
 		{"AAAA of an allowed name", ask("example.com", 28, 1, 0), 0, "", "", "example.com", false},
 		{"HTTPS of an allowed name", ask("example.com", 65, 1, 0), 0, "", "", "example.com", false},
 		{"TXT of an allowed name", ask("example.com", 16, 1, 1, edns0...), 0, "", "", "example.com", true},
-		{"denied", ask("evil.org", 1, 1, 0), 3, "deny", NoRule, "evil.org", false},
-		{"denied AAAA", ask("evil.org", 28, 1, 0), 3, "deny", NoRule, "evil.org", false},
-		{"reverse", ask("7.0.18.198.in-addr.arpa", 12, 1, 0), 3, "deny", NoRule, "7.0.18.198.in-addr.arpa", false},
-		{"root", ask(".", 2, 1, 0), 3, "deny", NameInvalid, "", false},
-		{"NUL", ask("example.com\x00", 1, 1, 0), 3, "deny", NameInvalid, `example.com\000`, false},
-		{"line break", ask("a\nb.pypi.org", 1, 1, 0), 3, "deny", NameInvalid, `a\010b.pypi.org`, false},
-		{"8 bits", ask("ex\xc3\xa4mple.com", 1, 1, 0), 3, "deny", NameInvalid, `ex\195\164mple.com`, false},
-		{"backslash", ask(`a\046.pypi.org`, 1, 1, 0), 3, "deny", NameInvalid, `a\092046.pypi.org`, false},
-		{"dot in a label", with(with(plain, 20, '.'), 12, 11), 3, "deny", NameInvalid, `example\046com`, false},
-		{"class CH", ask("example.com", 1, 3, 0), 5, "deny", Protocol, "example.com", false},
-		{"class ANY", ask("example.com", 1, 255, 0), 5, "deny", Protocol, "example.com", false},
-		{"AXFR", ask("example.com", 252, 1, 0), 5, "deny", Protocol, "example.com", false},
+		{"denied", ask("evil.org", 1, 1, 0), 3, "deny", policy.ReasonNoRule, "evil.org", false},
+		{"denied AAAA", ask("evil.org", 28, 1, 0), 3, "deny", policy.ReasonNoRule, "evil.org", false},
+		{"reverse", ask("7.0.18.198.in-addr.arpa", 12, 1, 0), 3, "deny", policy.ReasonNoRule, "7.0.18.198.in-addr.arpa", false},
+		{"root", ask(".", 2, 1, 0), 3, "deny", policy.ReasonNameInvalid, "", false},
+		{"NUL", ask("example.com\x00", 1, 1, 0), 3, "deny", policy.ReasonNameInvalid, `example.com\000`, false},
+		{"line break", ask("a\nb.pypi.org", 1, 1, 0), 3, "deny", policy.ReasonNameInvalid, `a\010b.pypi.org`, false},
+		{"8 bits", ask("ex\xc3\xa4mple.com", 1, 1, 0), 3, "deny", policy.ReasonNameInvalid, `ex\195\164mple.com`, false},
+		{"backslash", ask(`a\046.pypi.org`, 1, 1, 0), 3, "deny", policy.ReasonNameInvalid, `a\092046.pypi.org`, false},
+		{"dot in a label", with(with(plain, 20, '.'), 12, 11), 3, "deny", policy.ReasonNameInvalid, `example\046com`, false},
+		{"class CH", ask("example.com", 1, 3, 0), 5, "deny", policy.ReasonProtocol, "example.com", false},
+		{"class ANY", ask("example.com", 1, 255, 0), 5, "deny", policy.ReasonProtocol, "example.com", false},
+		{"AXFR", ask("example.com", 252, 1, 0), 5, "deny", policy.ReasonProtocol, "example.com", false},
 		{"compression pointer", append(with(plain, 4, 0, 1)[:12], 0xc0, 12, 0, 1, 0, 1), 1, "", "", "", false},
 		{"label of 64", ask(strings.Repeat("a", 64)+".pypi.org", 1, 1, 0), 1, "", "", "", false},
 		{"name of 256", ask(strings.Replace(longest, "h", "hh", 1), 1, 1, 0), 1, "", "", "", false},
@@ -128,7 +131,7 @@ func TestAnswer(t *testing.T) {
 func TestAnswerPool(t *testing.T) {
 	for _, a := range []netip.Addr{{}, netip.MustParseAddr("::1")} {
 		reply, q := Answer(ask("example.com", 1, 1, 0), knows, func(string) (netip.Addr, bool) { return a, a.IsValid() })
-		if r := readReply(t, ask("example.com", 1, 1, 0), reply); r.code != 2 || q.Verdict != "deny" || q.Reason != PoolExhausted {
+		if r := readReply(t, ask("example.com", 1, 1, 0), reply); r.code != 2 || q.Verdict != "deny" || q.Reason != policy.ReasonPoolExhausted {
 			t.Errorf("%v: %+v %+v", a, r, q)
 		}
 	}

@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/binary"
 	"slices"
+
+	"brig/netns/egress/policy"
 )
 
 // MaxHello is the maximum length of a ClientHello on the wire in bytes, record headers included.
@@ -51,7 +53,7 @@ func (h *Hello) advance() (bool, error) {
 		rec := h.raw[h.next:]
 		for i, c := range rec[:min(len(rec), 3)] {
 			if i == 0 && c != recordHandshake || i == 1 && c != 3 || i == 2 && c > 4 {
-				return false, refuse(NotTLS, "not a TLS handshake record")
+				return false, refuse(policy.ReasonNotTLS, "not a TLS handshake record")
 			}
 		}
 		if len(rec) < 5 {
@@ -59,11 +61,11 @@ func (h *Hello) advance() (bool, error) {
 		}
 		n := int(binary.BigEndian.Uint16(rec[3:]))
 		if n == 0 || n > maxRecord || h.next+5+n > MaxHello {
-			return false, refuse(NotTLS, "a record of %d bytes, %d bytes into the ClientHello", n, h.next)
+			return false, refuse(policy.ReasonNotTLS, "a record of %d bytes, %d bytes into the ClientHello", n, h.next)
 		}
 		part := rec[5:min(len(rec), 5+n)]
 		if len(h.msg) == 0 && len(part) > 0 && part[0] != clientHello {
-			return false, refuse(NotTLS, "the first message is not a ClientHello")
+			return false, refuse(policy.ReasonNotTLS, "the first message is not a ClientHello")
 		}
 		if len(part) < n {
 			return false, nil
@@ -75,10 +77,10 @@ func (h *Hello) advance() (bool, error) {
 		}
 		want := 4 + (int(h.msg[1])<<16 | int(h.msg[2])<<8 | int(h.msg[3]))
 		if want > MaxHello {
-			return false, refuse(NotTLS, "a ClientHello of %d bytes", want)
+			return false, refuse(policy.ReasonNotTLS, "a ClientHello of %d bytes", want)
 		}
 		if len(h.msg) > want {
-			return false, refuse(NotTLS, "bytes after the ClientHello in its record")
+			return false, refuse(policy.ReasonNotTLS, "bytes after the ClientHello in its record")
 		}
 		if len(h.msg) == want {
 			err := h.parse(h.msg[4:])
@@ -120,35 +122,35 @@ func (h *Hello) parse(body []byte) error {
 	session, suites, compression := in.vector(1), in.vector(2), in.vector(1)
 	if in.bad || version[0] != 3 || len(session) > 32 || len(suites) == 0 || len(suites)%2 != 0 ||
 		len(compression) == 0 {
-		return refuse(NotTLS, "a malformed ClientHello")
+		return refuse(policy.ReasonNotTLS, "a malformed ClientHello")
 	}
 	if len(in.b) == 0 {
-		return refuse(NoSNI, "a ClientHello without extensions")
+		return refuse(policy.ReasonNoSNI, "a ClientHello without extensions")
 	}
 	list := &input{b: in.vector(2)}
 	if in.bad || len(in.b) != 0 {
-		return refuse(NotTLS, "malformed extensions of a ClientHello")
+		return refuse(policy.ReasonNotTLS, "malformed extensions of a ClientHello")
 	}
 	seen := make([]uint16, 0, 32)
 	for len(list.b) > 0 {
 		head := list.take(2)
 		body := list.vector(2)
 		if list.bad {
-			return refuse(NotTLS, "a malformed extension of a ClientHello")
+			return refuse(policy.ReasonNotTLS, "a malformed extension of a ClientHello")
 		}
 		kind := binary.BigEndian.Uint16(head)
 		if slices.Contains(seen, kind) {
-			return refuse(NotTLS, "extension %d twice in a ClientHello", kind)
+			return refuse(policy.ReasonNotTLS, "extension %d twice in a ClientHello", kind)
 		}
 		if seen = append(seen, kind); len(seen) > maxExtensions {
-			return refuse(NotTLS, "more than %d extensions in a ClientHello", maxExtensions)
+			return refuse(policy.ReasonNotTLS, "more than %d extensions in a ClientHello", maxExtensions)
 		}
 		if err := h.extension(kind, body); err != nil {
 			return err
 		}
 	}
 	if h.SNI == "" {
-		return refuse(NoSNI, "a ClientHello without a server name")
+		return refuse(policy.ReasonNoSNI, "a ClientHello without a server name")
 	}
 	return nil
 }
@@ -165,11 +167,11 @@ func (h *Hello) extension(kind uint16, body []byte) error {
 			bad = len(list.vector(1)) == 0 || bad
 		}
 		if bad {
-			return refuse(NotTLS, "a malformed ALPN extension")
+			return refuse(policy.ReasonNotTLS, "a malformed ALPN extension")
 		}
 	case extECH:
 		if len(body) == 0 || body[0] != 0 { // 1 is the inner hello, which is never sent in plain
-			return refuse(NotTLS, "a malformed encrypted_client_hello extension")
+			return refuse(policy.ReasonNotTLS, "a malformed encrypted_client_hello extension")
 		}
 	}
 	return nil
@@ -181,18 +183,18 @@ func (h *Hello) serverName(in *input) error {
 	kind := list.take(1)
 	name := list.vector(2)
 	if in.bad || list.bad || len(in.b) != 0 || len(list.b) != 0 || kind[0] != 0 {
-		return refuse(NotTLS, "a malformed server_name extension")
+		return refuse(policy.ReasonNotTLS, "a malformed server_name extension")
 	}
 	if len(name) == 0 {
-		return refuse(NoSNI, "an empty server name")
+		return refuse(policy.ReasonNoSNI, "an empty server name")
 	}
 	if len(name) > 254 {
-		return refuse(NameInvalid, "a server name of %d bytes", len(name))
+		return refuse(policy.ReasonNameInvalid, "a server name of %d bytes", len(name))
 	}
 	sni := make([]byte, len(name))
 	for i, c := range name {
 		if sni[i] = lower(c); c != '.' && !nameByte(sni[i]) {
-			return refuse(NameInvalid, "a server name with byte %#02x", c)
+			return refuse(policy.ReasonNameInvalid, "a server name with byte %#02x", c)
 		}
 	}
 	h.SNI = string(sni)

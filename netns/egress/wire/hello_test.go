@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 // wired is a connection of which one end is bytes: what is read from it is in, what is written goes to out.
@@ -135,53 +137,54 @@ func TestHelloRefused(t *testing.T) {
 		many[i] = ext(uint16(1000+i), "")
 	}
 	for _, c := range []struct {
-		name, reason string
-		in           []byte
+		name   string
+		reason policy.Reason
+		in     []byte
 	}{
-		{"HTTP", NotTLS, []byte("G")},
-		{"SSH", NotTLS, []byte("SSH-2.0")},
-		{"SSLv2", NotTLS, []byte{0x80, 0x2e, 1, 0, 2}},
-		{"application data first", NotTLS, []byte{23}},
-		{"version 4", NotTLS, []byte{22, 4}},
-		{"version 3.5", NotTLS, []byte{22, 3, 5}},
-		{"empty record", NotTLS, []byte{22, 3, 1, 0, 0}},
-		{"record of 16385", NotTLS, []byte{22, 3, 1, 0x40, 1}},
-		{"ServerHello", NotTLS, []byte{22, 3, 1, 0, 9, 2}},
-		{"16 MiB", NotTLS, []byte{22, 3, 1, 0, 4, 1, 255, 255, 255}},
-		{"64 KiB of records", NotTLS, bytes.Repeat(append([]byte{22, 3, 1, 0, 9, 1, 0, 0xf0, 0}, "12345"...), 5000)},
-		{"message of 64 KiB", NotTLS, []byte{22, 3, 1, 0, 4, 1, 0, 0xff, 0xfd}},
-		{"alert between records", NotTLS, append(record("\x01\x00\x00\x40ab"), 21, 3, 1, 0, 2)},
-		{"second message in the record", NotTLS, record("\x01\x00" + string([]byte{byte(len(good) >> 8), byte(len(good))}) + good + "\x01")},
-		{"empty", NotTLS, clientMsg("")},
-		{"no extensions", NoSNI, clientMsg(good[:2+32+1+4+2])},
-		{"empty extensions", NoSNI, clientMsg(body())},
-		{"other extensions only", NoSNI, clientMsg(body(ext(10, "\x00\x02\x00\x1d")))},
-		{"bytes after the extensions", NotTLS, clientMsg(good + "x")},
-		{"cut short", NotTLS, clientMsg(good[:len(good)-1])},
-		{"version 2", NotTLS, clientMsg("\x02" + good[1:])},
-		{"long session", NotTLS, clientMsg(good[:34] + "\x21" + strings.Repeat("s", 33) + good[35:])},
-		{"odd suites", NotTLS, clientMsg(good[:35] + "\x00\x01\x13" + good[39:])},
-		{"no suites", NotTLS, clientMsg(good[:35] + "\x00\x00" + good[39:])},
-		{"two SNI extensions", NotTLS, clientMsg(body(sni("example.com"), sni("evil.org")))},
-		{"two names", NotTLS, clientMsg(body(ext(0, "\x00\x1a\x00\x00\x0bexample.com\x00\x00\x08evil.org")))},
-		{"name of type 1", NotTLS, clientMsg(body(ext(0, "\x00\x0e\x01\x00\x0bexample.com")))},
-		{"empty SNI extension", NotTLS, clientMsg(body(ext(0, "")))},
-		{"empty name", NoSNI, clientMsg(body(sni("")))},
-		{"list too long", NotTLS, clientMsg(body(ext(0, "\x00\x0f\x00\x00\x0bexample.com")))},
-		{"byte after the list", NotTLS, clientMsg(body(ext(0, "\x00\x0e\x00\x00\x0bexample.com!")))},
-		{"NUL", NameInvalid, clientMsg(body(sni("example.com\x00.evil.org")))},
-		{"8 bits", NameInvalid, clientMsg(body(sni("ex\xc3\xa4mple.com")))},
-		{"space", NameInvalid, clientMsg(body(sni("example.com ")))},
-		{"IPv6", NameInvalid, clientMsg(body(sni("2001:db8::1")))},
-		{"255 bytes", NameInvalid, clientMsg(body(sni(strings.Repeat("a.", 127) + "a")))},
-		{"any extension twice", NotTLS, clientMsg(body(sni("example.com"), ext(43, ""), ext(43, "")))},
-		{"129 extensions", NotTLS, clientMsg(body(many...))},
-		{"extension too long", NotTLS, clientMsg(body(sni("example.com"), "\x00\x17\x00\x05x"))},
-		{"inner ECH", NotTLS, clientMsg(body(sni("example.com"), ext(0xfe0d, "\x01")))},
-		{"empty ECH", NotTLS, clientMsg(body(sni("example.com"), ext(0xfe0d, "")))},
-		{"empty ALPN", NotTLS, clientMsg(body(sni("example.com"), ext(16, "\x00\x00")))},
-		{"ALPN with an empty protocol", NotTLS, clientMsg(body(sni("example.com"), ext(16, "\x00\x04\x02h2\x00")))},
-		{"ALPN cut short", NotTLS, clientMsg(body(sni("example.com"), ext(16, "\x00\x03\x03h2")))},
+		{"HTTP", policy.ReasonNotTLS, []byte("G")},
+		{"SSH", policy.ReasonNotTLS, []byte("SSH-2.0")},
+		{"SSLv2", policy.ReasonNotTLS, []byte{0x80, 0x2e, 1, 0, 2}},
+		{"application data first", policy.ReasonNotTLS, []byte{23}},
+		{"version 4", policy.ReasonNotTLS, []byte{22, 4}},
+		{"version 3.5", policy.ReasonNotTLS, []byte{22, 3, 5}},
+		{"empty record", policy.ReasonNotTLS, []byte{22, 3, 1, 0, 0}},
+		{"record of 16385", policy.ReasonNotTLS, []byte{22, 3, 1, 0x40, 1}},
+		{"ServerHello", policy.ReasonNotTLS, []byte{22, 3, 1, 0, 9, 2}},
+		{"16 MiB", policy.ReasonNotTLS, []byte{22, 3, 1, 0, 4, 1, 255, 255, 255}},
+		{"64 KiB of records", policy.ReasonNotTLS, bytes.Repeat(append([]byte{22, 3, 1, 0, 9, 1, 0, 0xf0, 0}, "12345"...), 5000)},
+		{"message of 64 KiB", policy.ReasonNotTLS, []byte{22, 3, 1, 0, 4, 1, 0, 0xff, 0xfd}},
+		{"alert between records", policy.ReasonNotTLS, append(record("\x01\x00\x00\x40ab"), 21, 3, 1, 0, 2)},
+		{"second message in the record", policy.ReasonNotTLS, record("\x01\x00" + string([]byte{byte(len(good) >> 8), byte(len(good))}) + good + "\x01")},
+		{"empty", policy.ReasonNotTLS, clientMsg("")},
+		{"no extensions", policy.ReasonNoSNI, clientMsg(good[:2+32+1+4+2])},
+		{"empty extensions", policy.ReasonNoSNI, clientMsg(body())},
+		{"other extensions only", policy.ReasonNoSNI, clientMsg(body(ext(10, "\x00\x02\x00\x1d")))},
+		{"bytes after the extensions", policy.ReasonNotTLS, clientMsg(good + "x")},
+		{"cut short", policy.ReasonNotTLS, clientMsg(good[:len(good)-1])},
+		{"version 2", policy.ReasonNotTLS, clientMsg("\x02" + good[1:])},
+		{"long session", policy.ReasonNotTLS, clientMsg(good[:34] + "\x21" + strings.Repeat("s", 33) + good[35:])},
+		{"odd suites", policy.ReasonNotTLS, clientMsg(good[:35] + "\x00\x01\x13" + good[39:])},
+		{"no suites", policy.ReasonNotTLS, clientMsg(good[:35] + "\x00\x00" + good[39:])},
+		{"two SNI extensions", policy.ReasonNotTLS, clientMsg(body(sni("example.com"), sni("evil.org")))},
+		{"two names", policy.ReasonNotTLS, clientMsg(body(ext(0, "\x00\x1a\x00\x00\x0bexample.com\x00\x00\x08evil.org")))},
+		{"name of type 1", policy.ReasonNotTLS, clientMsg(body(ext(0, "\x00\x0e\x01\x00\x0bexample.com")))},
+		{"empty SNI extension", policy.ReasonNotTLS, clientMsg(body(ext(0, "")))},
+		{"empty name", policy.ReasonNoSNI, clientMsg(body(sni("")))},
+		{"list too long", policy.ReasonNotTLS, clientMsg(body(ext(0, "\x00\x0f\x00\x00\x0bexample.com")))},
+		{"byte after the list", policy.ReasonNotTLS, clientMsg(body(ext(0, "\x00\x0e\x00\x00\x0bexample.com!")))},
+		{"NUL", policy.ReasonNameInvalid, clientMsg(body(sni("example.com\x00.evil.org")))},
+		{"8 bits", policy.ReasonNameInvalid, clientMsg(body(sni("ex\xc3\xa4mple.com")))},
+		{"space", policy.ReasonNameInvalid, clientMsg(body(sni("example.com ")))},
+		{"IPv6", policy.ReasonNameInvalid, clientMsg(body(sni("2001:db8::1")))},
+		{"255 bytes", policy.ReasonNameInvalid, clientMsg(body(sni(strings.Repeat("a.", 127) + "a")))},
+		{"any extension twice", policy.ReasonNotTLS, clientMsg(body(sni("example.com"), ext(43, ""), ext(43, "")))},
+		{"129 extensions", policy.ReasonNotTLS, clientMsg(body(many...))},
+		{"extension too long", policy.ReasonNotTLS, clientMsg(body(sni("example.com"), "\x00\x17\x00\x05x"))},
+		{"inner ECH", policy.ReasonNotTLS, clientMsg(body(sni("example.com"), ext(0xfe0d, "\x01")))},
+		{"empty ECH", policy.ReasonNotTLS, clientMsg(body(sni("example.com"), ext(0xfe0d, "")))},
+		{"empty ALPN", policy.ReasonNotTLS, clientMsg(body(sni("example.com"), ext(16, "\x00\x00")))},
+		{"ALPN with an empty protocol", policy.ReasonNotTLS, clientMsg(body(sni("example.com"), ext(16, "\x00\x04\x02h2\x00")))},
+		{"ALPN cut short", policy.ReasonNotTLS, clientMsg(body(sni("example.com"), ext(16, "\x00\x03\x03h2")))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, n := range []int{1, len(c.in)} {

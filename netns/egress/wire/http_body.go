@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"brig/netns/egress/policy"
 )
 
 const (
@@ -72,7 +74,7 @@ func (c *chunks) size() (int64, error) {
 	digits, _, _ := bytes.Cut(line, []byte(";"))
 	size, err := strconv.ParseUint(string(digits), 16, 63)
 	if err != nil || len(digits) > maxDigits {
-		return 0, refuse(Protocol, "a malformed chunk size of %d digits", len(digits))
+		return 0, refuse(policy.ReasonProtocol, "a malformed chunk size of %d digits", len(digits))
 	}
 	return int64(size), c.drop(len(line) - len(digits))
 }
@@ -100,7 +102,7 @@ func (c *chunks) data(n int64) error {
 		return err
 	}
 	if len(end) != 0 {
-		return refuse(Protocol, "a chunk longer than its size")
+		return refuse(policy.ReasonProtocol, "a chunk longer than its size")
 	}
 	_, err = c.w.WriteString("\r\n")
 	return err
@@ -117,7 +119,7 @@ func (c *chunks) trailers() error {
 			return err
 		}
 		if name, _, ok := bytes.Cut(line, []byte(":")); !ok || !token(string(name)) {
-			return refuse(Protocol, "a malformed trailer")
+			return refuse(policy.ReasonProtocol, "a malformed trailer")
 		}
 	}
 }
@@ -125,7 +127,7 @@ func (c *chunks) trailers() error {
 // drop counts bytes that are not forwarded.
 func (c *chunks) drop(n int) error {
 	if c.waste += n; c.waste > maxChunkWaste {
-		return refuse(Protocol, "more than %d bytes of chunk extensions and trailers", maxChunkWaste)
+		return refuse(policy.ReasonProtocol, "more than %d bytes of chunk extensions and trailers", maxChunkWaste)
 	}
 	return nil
 }
@@ -148,7 +150,7 @@ func (c *chunks) line() ([]byte, error) {
 		case b == '\n':
 			return line[:len(line)-1], nil
 		case len(line) == maxChunkLine:
-			return nil, refuse(Protocol, "a line of more than %d bytes in a chunked body", maxChunkLine)
+			return nil, refuse(policy.ReasonProtocol, "a line of more than %d bytes in a chunked body", maxChunkLine)
 		}
 		line, last = append(line, b), b
 	}

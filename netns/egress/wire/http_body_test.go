@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"brig/netns/egress/policy"
 )
 
 func TestCopyChunks(t *testing.T) {
@@ -38,40 +40,43 @@ func TestCopyChunks(t *testing.T) {
 }
 
 func TestCopyChunksRefused(t *testing.T) {
-	short := io.ErrUnexpectedEOF.Error()
-	for _, c := range []struct{ name, in, reason string }{
+	short := policy.Reason(io.ErrUnexpectedEOF.Error())
+	for _, c := range []struct {
+		name, in string
+		reason   policy.Reason
+	}{
 		{"no chunk", "", short},
 		{"short size", "5", short},
 		{"short chunk", "5\r\nhell", short},
 		{"no end of chunk", "5\r\nhello", short},
 		{"no last chunk", "5\r\nhello\r\n", short},
 		{"no empty line", "0\r\n", short},
-		{"chunk longer than its size", "5\r\nhello!\r\n0\r\n\r\n", Protocol},
-		{"chunk shorter than its size", "6\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"0x5", "0x5\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"+5", "+5\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"-1", "-1\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"5_", "5_\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"space first", " 5\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"space last", "5 \r\nhello\r\n0\r\n\r\n", Protocol},
-		{"space before an extension", "5 ;x\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"no size", "\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"only an extension", ";x\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"beyond 60 bits", "1000000000000005\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"8 bits", "5\xb5\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"bare LF after the size", "5\nhello\r\n0\r\n\r\n", Protocol},
-		{"bare LF in an extension", "5;x\nx\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"bare CR in an extension", "5;x\rx\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"NUL in an extension", "5;\x00\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"bare LF after the chunk", "5\r\nhello\n0\r\n\r\n", Protocol},
-		{"bare CR after the chunk", "5\r\nhello\r0\r\n\r\n", Protocol},
-		{"bare LF after the last chunk", "0\n\n", Protocol},
-		{"request for a trailer", "0\r\nGET /2 HTTP/1.1\r\n\r\n", Protocol},
-		{"folded trailer", "0\r\nA: b\r\n c\r\n\r\n", Protocol},
-		{"trailer without a name", "0\r\n: c\r\n\r\n", Protocol},
-		{"long line", "5;" + strings.Repeat("x", 2000) + "\r\nhello\r\n0\r\n\r\n", Protocol},
-		{"many extensions", strings.Repeat("1;"+strings.Repeat("x", 99)+"\r\n!\r\n", 200) + "0\r\n\r\n", Protocol},
-		{"many trailers", "0\r\n" + strings.Repeat("A: b\r\n", 5000) + "\r\n", Protocol},
+		{"chunk longer than its size", "5\r\nhello!\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"chunk shorter than its size", "6\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"0x5", "0x5\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"+5", "+5\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"-1", "-1\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"5_", "5_\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"space first", " 5\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"space last", "5 \r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"space before an extension", "5 ;x\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"no size", "\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"only an extension", ";x\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"beyond 60 bits", "1000000000000005\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"8 bits", "5\xb5\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"bare LF after the size", "5\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"bare LF in an extension", "5;x\nx\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"bare CR in an extension", "5;x\rx\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"NUL in an extension", "5;\x00\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"bare LF after the chunk", "5\r\nhello\n0\r\n\r\n", policy.ReasonProtocol},
+		{"bare CR after the chunk", "5\r\nhello\r0\r\n\r\n", policy.ReasonProtocol},
+		{"bare LF after the last chunk", "0\n\n", policy.ReasonProtocol},
+		{"request for a trailer", "0\r\nGET /2 HTTP/1.1\r\n\r\n", policy.ReasonProtocol},
+		{"folded trailer", "0\r\nA: b\r\n c\r\n\r\n", policy.ReasonProtocol},
+		{"trailer without a name", "0\r\n: c\r\n\r\n", policy.ReasonProtocol},
+		{"long line", "5;" + strings.Repeat("x", 2000) + "\r\nhello\r\n0\r\n\r\n", policy.ReasonProtocol},
+		{"many extensions", strings.Repeat("1;"+strings.Repeat("x", 99)+"\r\n!\r\n", 200) + "0\r\n\r\n", policy.ReasonProtocol},
+		{"many trailers", "0\r\n" + strings.Repeat("A: b\r\n", 5000) + "\r\n", policy.ReasonProtocol},
 	} {
 		var out bytes.Buffer
 		err := CopyChunks(&out, bufio.NewReader(strings.NewReader(c.in)))

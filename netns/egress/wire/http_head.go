@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"brig/netns/egress/policy"
 )
 
 const (
@@ -30,7 +32,7 @@ func readHead(r *bufio.Reader, max int) (*header, error) {
 		case err != nil:
 			return nil, err
 		case n == 0 && !tokenByte(c):
-			return nil, refuse(NotHTTP, "byte %#02x begins no HTTP head", c)
+			return nil, refuse(policy.ReasonNotHTTP, "byte %#02x begins no HTTP head", c)
 		}
 		if err := headByte(last, c); err != nil {
 			return nil, err
@@ -41,24 +43,24 @@ func readHead(r *bufio.Reader, max int) (*header, error) {
 		text := string(line[:len(line)-2])
 		switch {
 		case len(lines) == 0 && !strings.Contains(text, "HTTP/"):
-			return nil, refuse(NotHTTP, "the first line is none of HTTP/1")
+			return nil, refuse(policy.ReasonNotHTTP, "the first line is none of HTTP/1")
 		case text == "":
 			return sorted(lines)
 		case len(lines) > maxFields:
-			return nil, refuse(Protocol, "more than %d header fields", maxFields)
+			return nil, refuse(policy.ReasonProtocol, "more than %d header fields", maxFields)
 		}
 		lines, line = append(lines, text), line[:0]
 	}
-	return nil, refuse(Protocol, "a head of more than %d bytes", max)
+	return nil, refuse(policy.ReasonProtocol, "a head of more than %d bytes", max)
 }
 
 // headByte returns an error unless c may follow last in a head. Non-ASCII bytes are allowed in values only: see sorted.
 func headByte(last, c byte) error {
 	switch {
 	case (last == '\r') != (c == '\n'):
-		return refuse(Protocol, "CR and LF not together in a head")
+		return refuse(policy.ReasonProtocol, "CR and LF not together in a head")
 	case c < ' ' && c != '\t' && c != '\r' && c != '\n', c == 0x7f:
-		return refuse(Protocol, "control byte %#02x in a head", c)
+		return refuse(policy.ReasonProtocol, "control byte %#02x in a head", c)
 	}
 	return nil
 }
@@ -92,7 +94,7 @@ func sorted(lines []string) (*header, error) {
 	for _, line := range lines[1:] {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || !token(name) { // this also refuses a space before the colon and a folded line
-			return nil, refuse(Protocol, "a malformed header field")
+			return nil, refuse(policy.ReasonProtocol, "a malformed header field")
 		}
 		if err := h.add(field{strings.ToLower(name), name, strings.Trim(value, " \t")}); err != nil {
 			return nil, err
@@ -107,7 +109,7 @@ func (h *header) add(f field) error {
 	switch {
 	case slices.Contains(framingFields, plain):
 		if plain != f.key {
-			return refuse(Protocol, "a framing field's name with '_'")
+			return refuse(policy.ReasonProtocol, "a framing field's name with '_'")
 		}
 		h.framed[f.key] = append(h.framed[f.key], f.value)
 	case slices.Contains(hopByHop, f.key):
@@ -130,14 +132,14 @@ func (h *header) nominated() error {
 	}
 	for _, o := range h.options {
 		if !token(o) {
-			return refuse(Protocol, "a malformed Connection field")
+			return refuse(policy.ReasonProtocol, "a malformed Connection field")
 		}
 		if slices.Contains(endToEnd, strings.ReplaceAll(o, "_", "-")) {
-			return refuse(Protocol, "Connection names an end-to-end field")
+			return refuse(policy.ReasonProtocol, "Connection names an end-to-end field")
 		}
 	}
 	if len(h.options) > 16 {
-		return refuse(Protocol, "more than 16 words in Connection")
+		return refuse(policy.ReasonProtocol, "more than 16 words in Connection")
 	}
 	h.fields = slices.DeleteFunc(h.fields, func(f field) bool { return h.option(f.key) })
 	return nil
@@ -156,16 +158,16 @@ func (h *header) framing(version string, otherwise BodyKind) (f Framing, err err
 	length, encoding := h.framed["content-length"], h.framed["transfer-encoding"]
 	switch {
 	case len(length)+len(encoding) > 1:
-		return f, refuse(Protocol, "more than one Content-Length or Transfer-Encoding, or both")
+		return f, refuse(policy.ReasonProtocol, "more than one Content-Length or Transfer-Encoding, or both")
 	case len(encoding) == 1:
 		if !strings.EqualFold(encoding[0], "chunked") || version != http11 {
-			return f, refuse(Protocol, "a Transfer-Encoding that is not chunked, or in HTTP/1.0")
+			return f, refuse(policy.ReasonProtocol, "a Transfer-Encoding that is not chunked, or in HTTP/1.0")
 		}
 		return Framing{Kind: Chunked}, nil
 	case len(length) == 1:
 		n, ok := decimal(length[0])
 		if !ok {
-			return f, refuse(Protocol, "a malformed Content-Length")
+			return f, refuse(policy.ReasonProtocol, "a malformed Content-Length")
 		}
 		return Framing{Length, n}, nil
 	}

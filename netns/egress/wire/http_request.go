@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"brig/netns/egress/policy"
 )
 
 const (
@@ -69,7 +71,7 @@ func ReadRequest(br *bufio.Reader) (*Request, error) {
 	}
 	hosts := h.framed["host"]
 	if len(hosts) != 1 {
-		return nil, refuse(HostMismatch, "%d Host fields", len(hosts))
+		return nil, refuse(policy.ReasonHostMismatch, "%d Host fields", len(hosts))
 	}
 	canonical, err := r.setHost(hosts[0])
 	if err != nil {
@@ -83,12 +85,12 @@ func ReadRequest(br *bufio.Reader) (*Request, error) {
 	}
 	r.Close = r.Version == http10 || h.option("close") || r.hasBody() && slices.Contains(bodiless, r.Method)
 	if r.Upgrade = h.websocket() && r.Version == http11 && r.Method == "GET" && !r.hasBody(); r.Upgrade && r.Close {
-		return nil, refuse(Protocol, "an upgrade of a connection that is to be closed")
+		return nil, refuse(policy.ReasonProtocol, "an upgrade of a connection that is to be closed")
 	}
 	tail := connection(r.Upgrade, r.Close)
 	if expect := h.framed["expect"]; len(expect) > 0 {
 		if len(expect) > 1 || !strings.EqualFold(expect[0], "100-continue") {
-			return nil, refuse(Protocol, "an Expect field other than 100-continue")
+			return nil, refuse(policy.ReasonProtocol, "an Expect field other than 100-continue")
 		}
 		if r.ExpectContinue = r.Version == http11 && r.hasBody(); r.ExpectContinue {
 			tail = slices.Insert(tail, 0, "Expect: 100-continue")
@@ -118,24 +120,24 @@ func (r *Request) firstLine(line string) error {
 	method, rest, _ := strings.Cut(line, " ")
 	target, version, ok := strings.Cut(rest, " ")
 	if !ok || !strings.HasPrefix(version, "HTTP/") {
-		return refuse(NotHTTP, "the first line is not METHOD TARGET HTTP/1.1")
+		return refuse(policy.ReasonNotHTTP, "the first line is not METHOD TARGET HTTP/1.1")
 	}
 	if version != http11 && version != http10 {
-		return refuse(NotHTTP, "a version other than HTTP/1.1 and HTTP/1.0")
+		return refuse(policy.ReasonNotHTTP, "a version other than HTTP/1.1 and HTTP/1.0")
 	}
 	// some servers accept "get" for GET, and no registered method has other characters
 	if strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "" {
-		return refuse(BadMethod, "a method with other than upper-case letters")
+		return refuse(policy.ReasonMethod, "a method with other than upper-case letters")
 	}
 	if method == "" || len(method) > 32 {
-		return refuse(BadMethod, "a method of %d bytes", len(method))
+		return refuse(policy.ReasonMethod, "a method of %d bytes", len(method))
 	}
 	if method == "CONNECT" {
-		return refuse(BadMethod, "CONNECT: this is not a proxy")
+		return refuse(policy.ReasonMethod, "CONNECT: this is not a proxy")
 	}
 	for i := range len(target) {
 		if c := target[i]; c <= ' ' || c >= 0x7f || c == '#' {
-			return refuse(Protocol, "byte %#02x in the request target", c)
+			return refuse(policy.ReasonProtocol, "byte %#02x in the request target", c)
 		}
 	}
 	r.Method, r.Target, r.Version = method, target, version
@@ -146,7 +148,7 @@ func (r *Request) firstLine(line string) error {
 func (r *Request) setHost(value string) (canonical string, err error) {
 	host, port, ok := authority(value)
 	if !ok {
-		return "", refuse(NameInvalid, "the Host field is not a host name or address with an optional port")
+		return "", refuse(policy.ReasonNameInvalid, "the Host field is not a host name or address with an optional port")
 	}
 	r.Host, r.HostPort = host, port
 	if strings.Contains(host, ":") {
@@ -171,7 +173,7 @@ func (r *Request) originForm() error {
 		}
 		host, port, ok := authority(rest[:end])
 		if !ok || host != r.Host || cmp.Or(port, defaultPort) != cmp.Or(r.HostPort, defaultPort) {
-			return refuse(HostMismatch, "the request target and Host disagree")
+			return refuse(policy.ReasonHostMismatch, "the request target and Host disagree")
 		}
 		r.Target = rest[end:]
 		if r.Target == "" && r.Method == "OPTIONS" {
@@ -180,7 +182,7 @@ func (r *Request) originForm() error {
 			r.Target = "/" + r.Target
 		}
 	default:
-		return refuse(Protocol, "the request target is neither a path nor an http:// URL")
+		return refuse(policy.ReasonProtocol, "the request target is neither a path nor an http:// URL")
 	}
 	r.Path, _, _ = strings.Cut(r.Target, "?")
 	return nil
@@ -205,40 +207,9 @@ func authority(s string) (host string, port int, ok bool) {
 		}
 		return a.String(), port, true
 	}
-	host, ok = hostName(host)
+	if a, err := netip.ParseAddr(host); err == nil && a.Is4() {
+		return host, port, true
+	}
+	host, ok = policy.NormalizeName(host)
 	return host, port, ok
-}
-
-// hostName returns a name or a dotted-quad address in lower case without its last dot. The caller checks each label
-// with the policy's normaliser.
-func hostName(s string) (string, bool) {
-	s = strings.TrimSuffix(s, ".")
-	if len(s) > 253 {
-		return "", false
-	}
-	b := []byte(s)
-	for i, c := range b {
-		if b[i] = lower(c); c != '.' && !nameByte(b[i]) {
-			return "", false
-		}
-	}
-	labels := strings.Split(string(b), ".")
-	for _, l := range labels {
-		if l == "" || len(l) > 63 {
-			return "", false
-		}
-	}
-	if numeric(labels[len(labels)-1]) {
-		a, err := netip.ParseAddr(string(b))
-		return string(b), err == nil && a.Is4()
-	}
-	return string(b), true
-}
-
-// numeric reports whether some programs take a name with this last label for an address: 1, 010, 0x7f.
-func numeric(label string) bool {
-	if digits, hex := strings.CutPrefix(label, "0x"); hex {
-		return strings.Trim(digits, "0123456789abcdef") == ""
-	}
-	return strings.Trim(label, "0123456789") == ""
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"strconv"
 	"strings"
+
+	"brig/netns/egress/policy"
 )
 
 // Response is a response's head.
@@ -32,7 +34,7 @@ func ReadResponse(br *bufio.Reader, req *Request) (*Response, error) {
 	}
 	r.Interim = r.Status < 200 && r.Status != 101
 	if r.Upgrade = r.Status == 101; r.Upgrade && (!req.Upgrade || !h.websocket() || version != http11) {
-		return nil, refuse(Protocol, "a switch of protocols that was not asked for")
+		return nil, refuse(policy.ReasonProtocol, "a switch of protocols that was not asked for")
 	}
 	r.Close = req.Close || version == http10 || h.option("close")
 	declared := r.Body // the framing that Head announces, if it differs from the server's
@@ -47,7 +49,7 @@ func ReadResponse(br *bufio.Reader, req *Request) (*Response, error) {
 	case r.Body.Kind == UntilClose:
 		r.Close = true
 	case r.Body.Kind == Chunked && req.Version == http10:
-		return nil, refuse(Protocol, "a chunked response to an HTTP/1.0 request")
+		return nil, refuse(policy.ReasonProtocol, "a chunked response to an HTTP/1.0 request")
 	}
 	if r.Interim && req.Version == http10 {
 		return r, nil
@@ -61,12 +63,12 @@ func ReadResponse(br *bufio.Reader, req *Request) (*Response, error) {
 func statusLine(line string) (version, reason string, r *Response, err error) {
 	version, rest, ok := strings.Cut(line, " ")
 	if !ok || version != http11 && version != http10 {
-		return "", "", nil, refuse(NotHTTP, "the first line of the response is not HTTP/1.1 STATUS")
+		return "", "", nil, refuse(policy.ReasonNotHTTP, "the first line of the response is not HTTP/1.1 STATUS")
 	}
 	code, reason, _ := strings.Cut(rest, " ")
 	n, ok := decimal(code)
 	if !ok || len(code) != 3 || n < 100 {
-		return "", "", nil, refuse(NotHTTP, "a malformed status in the response")
+		return "", "", nil, refuse(policy.ReasonNotHTTP, "a malformed status in the response")
 	}
 	return version, reason, &Response{Status: int(n)}, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"testing"
+
+	"brig/netns/egress/policy"
 )
 
 // parseResponse reads a response's head that has to be all of b, without asking for more.
@@ -13,7 +15,7 @@ func parseResponse(b []byte, req *Request) (*Response, error) {
 	r := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(b), failing{}), 2*maxHead)
 	res, err := ReadResponse(r, req)
 	if err == nil && r.Buffered() > 0 {
-		return nil, refuse(Protocol, "more than one head")
+		return nil, refuse(policy.ReasonProtocol, "more than one head")
 	}
 	return res, err
 }
@@ -84,32 +86,32 @@ func TestResponseRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
 		req      Request
-		reason   string
+		reason   policy.Reason
 	}{
-		{"length and encoding", ok + "|Content-Length: 5|Transfer-Encoding: chunked", get, Protocol},
-		{"two lengths", ok + "|Content-Length: 5|Content-Length: 5", get, Protocol},
-		{"gzip, chunked", ok + "|Transfer-Encoding: gzip, chunked", get, Protocol},
-		{"+5", ok + "|Content-Length: +5", get, Protocol},
-		{"length and encoding of a HEAD", ok + "|Content-Length: 5|Transfer-Encoding: chunked", Request{Method: "HEAD", Version: http11}, Protocol},
-		{"chunked from HTTP/1.0", "HTTP/1.0 200 OK|Transfer-Encoding: chunked", get, Protocol},
-		{"chunked to HTTP/1.0", ok + "|Transfer-Encoding: chunked", Request{Method: "GET", Version: http10}, Protocol},
-		{"folded", ok + "|A: b| c", get, Protocol},
-		{"bare LF", ok + "|A: b\nC: d", get, Protocol},
-		{"NUL", ok + "|A: \x00", get, Protocol},
-		{"space before the colon", ok + "|Content-Length : 5", get, Protocol},
-		{"Connection: Content-Length", ok + "|Connection: Content-Length|Content-Length: 5", get, Protocol},
-		{"101 not asked for", "HTTP/1.1 101 Switching Protocols|Upgrade: websocket|Connection: Upgrade", get, Protocol},
-		{"101 to something else", "HTTP/1.1 101 Switching Protocols|Upgrade: h2c|Connection: Upgrade", Request{Method: "GET", Version: http11, Upgrade: true}, Protocol},
-		{"101 without Upgrade", "HTTP/1.1 101 Switching Protocols", Request{Method: "GET", Version: http11, Upgrade: true}, Protocol},
-		{"HTTP/2", "HTTP/2 200", get, NotHTTP},
-		{"HTTP/1.1", "HTTP/1.1", get, NotHTTP},
-		{"ICY", "ICY 200 OK", get, NotHTTP},
-		{"status 099", "HTTP/1.1 099 x", get, NotHTTP},
-		{"status 20", "HTTP/1.1 20 x", get, NotHTTP},
-		{"status 2000", "HTTP/1.1 2000 x", get, NotHTTP},
-		{"status +20", "HTTP/1.1 +20 x", get, NotHTTP},
-		{"two spaces", "HTTP/1.1  200 OK", get, NotHTTP},
-		{"tab", "HTTP/1.1\t200 OK", get, NotHTTP},
+		{"length and encoding", ok + "|Content-Length: 5|Transfer-Encoding: chunked", get, policy.ReasonProtocol},
+		{"two lengths", ok + "|Content-Length: 5|Content-Length: 5", get, policy.ReasonProtocol},
+		{"gzip, chunked", ok + "|Transfer-Encoding: gzip, chunked", get, policy.ReasonProtocol},
+		{"+5", ok + "|Content-Length: +5", get, policy.ReasonProtocol},
+		{"length and encoding of a HEAD", ok + "|Content-Length: 5|Transfer-Encoding: chunked", Request{Method: "HEAD", Version: http11}, policy.ReasonProtocol},
+		{"chunked from HTTP/1.0", "HTTP/1.0 200 OK|Transfer-Encoding: chunked", get, policy.ReasonProtocol},
+		{"chunked to HTTP/1.0", ok + "|Transfer-Encoding: chunked", Request{Method: "GET", Version: http10}, policy.ReasonProtocol},
+		{"folded", ok + "|A: b| c", get, policy.ReasonProtocol},
+		{"bare LF", ok + "|A: b\nC: d", get, policy.ReasonProtocol},
+		{"NUL", ok + "|A: \x00", get, policy.ReasonProtocol},
+		{"space before the colon", ok + "|Content-Length : 5", get, policy.ReasonProtocol},
+		{"Connection: Content-Length", ok + "|Connection: Content-Length|Content-Length: 5", get, policy.ReasonProtocol},
+		{"101 not asked for", "HTTP/1.1 101 Switching Protocols|Upgrade: websocket|Connection: Upgrade", get, policy.ReasonProtocol},
+		{"101 to something else", "HTTP/1.1 101 Switching Protocols|Upgrade: h2c|Connection: Upgrade", Request{Method: "GET", Version: http11, Upgrade: true}, policy.ReasonProtocol},
+		{"101 without Upgrade", "HTTP/1.1 101 Switching Protocols", Request{Method: "GET", Version: http11, Upgrade: true}, policy.ReasonProtocol},
+		{"HTTP/2", "HTTP/2 200", get, policy.ReasonNotHTTP},
+		{"HTTP/1.1", "HTTP/1.1", get, policy.ReasonNotHTTP},
+		{"ICY", "ICY 200 OK", get, policy.ReasonNotHTTP},
+		{"status 099", "HTTP/1.1 099 x", get, policy.ReasonNotHTTP},
+		{"status 20", "HTTP/1.1 20 x", get, policy.ReasonNotHTTP},
+		{"status 2000", "HTTP/1.1 2000 x", get, policy.ReasonNotHTTP},
+		{"status +20", "HTTP/1.1 +20 x", get, policy.ReasonNotHTTP},
+		{"two spaces", "HTTP/1.1  200 OK", get, policy.ReasonNotHTTP},
+		{"tab", "HTTP/1.1\t200 OK", get, policy.ReasonNotHTTP},
 	} {
 		if r, err := parseResponse([]byte(crlf(c.in)), &c.req); reason(err) != c.reason {
 			t.Errorf("%s: %v; %+v", c.name, err, r)

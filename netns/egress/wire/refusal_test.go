@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"brig/netns/egress/policy"
 )
 
 func TestRefusal(t *testing.T) {
@@ -47,8 +49,8 @@ func TestRefusal(t *testing.T) {
 }
 
 func TestErrorStatus(t *testing.T) {
-	for reason, want := range map[string]int{HostMismatch: 403, NameInvalid: 403, BadMethod: 403, Protocol: 400, NotHTTP: 400} {
-		if e := refuse(reason, "x"); e.Status() != want || e.Error() != reason+": x" {
+	for reason, want := range map[policy.Reason]int{policy.ReasonHostMismatch: 403, policy.ReasonNameInvalid: 403, policy.ReasonMethod: 403, policy.ReasonProtocol: 400, policy.ReasonNotHTTP: 400} {
+		if e := refuse(reason, "x"); e.Status() != want || e.Error() != string(reason)+": x" {
 			t.Errorf("%v: %d", e, e.Status())
 		}
 	}
