@@ -149,7 +149,7 @@ func Text(s string) func([]byte) string { return func([]byte) string { return s 
 
 // Strs returns a NULL-terminated array of strings: an argv or envp.
 func Strs(ss []string) Arg {
-	d := &data{bytes: make([]byte, 8*(len(ss)+1)), list: ss}
+	d := &data{bytes: make([]byte, 8*(len(ss)+1)), ptrs: make([]ptr, 0, len(ss)), list: ss}
 	for i, s := range ss {
 		d.ptrs = append(d.ptrs, ptr{cell: 8 * i, data: append([]byte(s), 0)})
 	}

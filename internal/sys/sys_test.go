@@ -199,3 +199,18 @@ func TestFlock(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbers(t *testing.T) {
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	list, err := Numbers("/proc/self/fd")
+	if err != nil || !slices.Contains(list, int(f.Fd())) {
+		t.Errorf("%v without %d, %v", list, f.Fd(), err)
+	}
+	if list, err := Numbers("/nowhere"); err == nil {
+		t.Error(list)
+	}
+}

@@ -3,6 +3,7 @@ package bwrap
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,12 +72,9 @@ func (c *call) variables(j *nsjail.OrderedJail) error {
 
 // own reports whether a variable, with its value, is one of brig's.
 func own(entry string) bool {
-	for _, v := range Variables() {
-		if strings.HasPrefix(entry, v.Name+"=") {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(entry, "BRIG_") && slices.ContainsFunc(Variables(), func(v Variable) bool {
+		return strings.HasPrefix(entry, v.Name+"=")
+	})
 }
 
 func (c *call) allow(j *nsjail.OrderedJail, text string) error {
