@@ -2,13 +2,17 @@ package nsjail
 
 import (
 	"context"
+	"os"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/ordered"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 	"brig/seccomp"
+
+	"golang.org/x/sys/unix"
 )
 
 // The types of an ordered jail. Their documentation is in internal/ordered.
@@ -48,8 +52,8 @@ const NoFD = ordered.NoFD
 // caller has: the streams, the descriptors, the environment, the session. spawned, if not nil, is called with the pid
 // of the jail's first process, which then waits for its return (OrderedJail.Waits).
 //
-// The Runner must be a ForkedRunner with a launcher that stays what its caller is: brig_launcher_wanted returns 2. It
-// makes one jail.
+// The Runner must be a ForkedRunner with a launcher that stays what its caller is: brig_launcher_wanted returns 2, or
+// 3 for one that can also wait for the payload (Leave). It makes one jail.
 func (r *Runner) CommandOrdered(j *OrderedJail, spawned func(pid int) error) *Cmd {
 	s := spec.Spec{Args: j.Args, Limits: j.Limits, Net: j.Net.Net, Egress: j.Net.Egress, Seccomp: j.Net.Seccomp}
 	if j.Waits = spawned != nil; s.Seccomp == "" {
@@ -64,15 +68,15 @@ func (c *Cmd) startOrdered() error {
 		return spec.HostError("launcher", "it could not be forked before the program started",
 			"give it a stdin, a stdout and a stderr")
 	}
-	facts, err := ordered.Look(c.ordered, c.runner.launcher.Pid())
-	if err != nil {
-		return err
-	}
 	h, err := c.lookBounds()
 	if err != nil {
 		return err
 	}
 	defer h.Close()
+	facts, err := ordered.Look(c.ordered, h, c.runner.launcher.Pid())
+	if err != nil {
+		return err
+	}
 	c.mark(1)
 	p, err := plan.Bounds(&c.Spec, h)
 	if err == nil {
@@ -108,12 +112,30 @@ func (c *Cmd) startOrdered() error {
 	return c.follow()
 }
 
+// Leave hands the payload to the process that the caller has started, if that is this one's parent, and reports whether
+// it is. That process then ends as the payload does, and this one has to exit.
+func (c *Cmd) Leave() (bool, error) {
+	if !c.runner.launcher.Parent {
+		return false, nil
+	}
+	err := sys.Control(c.report, func(fd int) error {
+		if err := unix.SetNonblock(fd, false); err != nil {
+			return os.NewSyscallError("fcntl", err)
+		}
+		return c.runner.launcher.Leave(fd)
+	})
+	if err == nil {
+		c.runner.forget(c)
+	}
+	return err == nil, err
+}
+
 // lookBounds reads what the limits, the network and the filter of an ordered jail need of the machine.
 func (c *Cmd) lookBounds() (*host.Host, error) {
 	if c.ordered.Bounded() || c.Spec.Seccomp != "unconfined" {
 		return host.Look(&c.Spec)
 	}
-	return host.LookKernel()
+	return host.LookVersion()
 }
 
 // filters returns the filters of an ordered jail, the first to load first: brig's own, that of a profile, the caller's.

@@ -3,30 +3,18 @@ package main
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"brig/cmd/brig/internal/bwrap"
 	"brig/internal/test/asuser"
 	"brig/nsjail"
 )
 
 // TestGroupedFlags holds the constructor's lists against the flag table: every flag of a control group is in one.
 func TestGroupedFlags(t *testing.T) {
-	if asuser.Second() {
-		t.Skip("the source was read in the first run")
-	}
-	text, err := os.ReadFile("early.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var beginnings []string
-	for _, name := range []string{"brig_launcher_grouped[]", "brig_launcher_alone[]"} {
-		_, list, _ := strings.Cut(string(text), name)
-		list, _, _ = strings.Cut(list, ";")
-		for _, m := range regexp.MustCompile(`"(-[^"]+)"`).FindAllStringSubmatch(list, -1) {
-			beginnings = append(beginnings, m[1])
-		}
-	}
+	beginnings := append(constructorList(t, "grouped"), constructorList(t, "alone")...)
 	known := func(word string) bool {
 		for _, b := range beginnings {
 			if strings.HasPrefix(word, b) {
@@ -49,4 +37,33 @@ func TestGroupedFlags(t *testing.T) {
 	if !known("-m") {
 		t.Error("-m is not in the list")
 	}
+}
+
+// TestKeepersOfBwrap: with what brig bwrap reads of its own the keeper has to stay.
+func TestKeepersOfBwrap(t *testing.T) {
+	var names []string
+	for _, v := range bwrap.Variables() {
+		names = append(names, v.Name)
+	}
+	if list := constructorList(t, "variables"); !slices.Equal(list, names) {
+		t.Errorf("the constructor knows %q; want %q", list, names)
+	}
+}
+
+// constructorList returns a list of words in the C of early.go.
+func constructorList(t *testing.T, name string) (words []string) {
+	t.Helper()
+	if asuser.Second() {
+		t.Skip("the source was read in the first run")
+	}
+	text, err := os.ReadFile("early.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "const "+name+"[]")
+	list, _, _ = strings.Cut(list, ";")
+	for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(list, -1) {
+		words = append(words, m[1])
+	}
+	return words
 }

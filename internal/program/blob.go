@@ -30,6 +30,7 @@ const (
 	Spawn Kind = 0 // a new process, in new namespaces
 	Self  Kind = 1 // the launcher itself
 	Later Kind = 2 // a process that waits at Park
+	Leave Kind = 3 // none: the keeper hands its jail to the launcher
 )
 
 // Request specifies how a program is performed.

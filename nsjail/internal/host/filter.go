@@ -115,7 +115,7 @@ func FilterTable(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	h, err := LookKernel()
+	h, err := LookVersion()
 	if err != nil {
 		return "", err
 	}

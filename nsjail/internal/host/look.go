@@ -21,8 +21,8 @@ import (
 // Close the Host when the jail has been started.
 func Look(s *spec.Spec) (*Host, error) {
 	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}, Sources: map[string]*Source{}}
-	for _, step := range []func(*spec.Spec) error{h.lookKernel, h.lookIdentity, h.lookSystem, h.LookEnv, h.LookFilter,
-		h.lookListener, h.lookNetwork, h.LookSources, h.lookOwner, h.lookTier, h.lookLabels, h.lookGroup} {
+	for _, step := range []func(*spec.Spec) error{h.lookVersion, h.lookKernel, h.lookIdentity, h.lookSystem, h.LookEnv,
+		h.LookFilter, h.lookListener, h.lookNetwork, h.LookSources, h.lookOwner, h.lookTier, h.lookLabels, h.lookGroup} {
 		if err := step(s); err != nil {
 			return nil, errors.Join(NeedProc(err), h.Close())
 		}
@@ -50,19 +50,12 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-func (h *Host) lookKernel(*spec.Spec) error {
+// lookVersion finds the release of the kernel, and its last capability.
+func (h *Host) lookVersion(*spec.Spec) error {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
 		return os.NewSyscallError("uname", err)
 	}
-	var err error
-	if h.Kernel, err = parseKernel(unix.ByteSliceToString(u.Release[:])); err != nil {
-		return err
-	}
-	if h.Landlock = landlock.ABI(); h.Landlock >= 6 && !h.Kernel.AtLeast(6, 12) {
-		h.Landlock = 5 // a vendor's 5.14 claims ABI 6 without all of its scopes
-	}
-	h.Queues = h.Landlock > 0 && unix.Access("/proc/sys/fs/mqueue", unix.F_OK) == nil
 	// A capability that the kernel does not know is EINVAL: prctl(2) PR_CAPBSET_READ.
 	h.LastCap = 40 // CAP_CHECKPOINT_RESTORE, Linux 5.9
 	for c := h.LastCap + 1; c < 64; c++ {
@@ -71,6 +64,16 @@ func (h *Host) lookKernel(*spec.Spec) error {
 		}
 		h.LastCap = c
 	}
+	var err error
+	h.Kernel, err = parseKernel(unix.ByteSliceToString(u.Release[:]))
+	return err
+}
+
+func (h *Host) lookKernel(*spec.Spec) error {
+	if h.Landlock = landlock.ABI(); h.Landlock >= 6 && !h.Kernel.AtLeast(6, 12) {
+		h.Landlock = 5 // a vendor's 5.14 claims ABI 6 without all of its scopes
+	}
+	h.Queues = h.Landlock > 0 && unix.Access("/proc/sys/fs/mqueue", unix.F_OK) == nil
 	if v, ok := readInt("/proc/sys/user/max_user_namespaces"); ok && v == 0 {
 		h.Missing["user"] = "user.max_user_namespaces is 0; run `sysctl -w user.max_user_namespaces=15000` as root"
 	}
@@ -116,10 +119,10 @@ func readInt(path string) (int, bool) {
 	return v, err == nil
 }
 
-// LookKernel returns a Host that knows no more than the caller's ids and the kernel.
-func LookKernel() (*Host, error) {
+// LookVersion returns a Host that knows no more than the caller's ids and the kernel's version.
+func LookVersion() (*Host, error) {
 	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}}
-	return h, h.lookKernel(nil)
+	return h, h.lookVersion(nil)
 }
 
 // LookIdentity returns a Host that knows no more than who the caller and the payload are.

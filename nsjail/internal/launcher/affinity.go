@@ -6,11 +6,11 @@ package launcher
 import "C"
 
 import (
-	"os"
-	"strconv"
 	"sync"
 	"syscall"
 	"unsafe"
+
+	"brig/internal/sys"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,24 +22,19 @@ var restore sync.Once
 // of threads again until all have been changed.
 func restoreAffinity() {
 	all := (*unix.CPUSet)(unsafe.Pointer(&C.brig_processors))
-	if all.Count() == 0 {
+	if all.Count() == 0 || C.brig_early.id == C.WANTS_PARENT { // a keeper that leaves gains nothing by them
 		return
 	}
 	restoreFiles()
 	done := map[int]bool{}
 	for more := true; more; {
 		more = false
-		tasks, err := os.ReadDir("/proc/self/task")
-		if err != nil {
-			return // no jail can be made without /proc
-		}
-		for _, t := range tasks {
-			tid, err := strconv.Atoi(t.Name())
-			if err != nil || done[tid] {
-				continue
+		tasks, _ := sys.Numbers("/proc/self/task") // no jail can be made without /proc
+		for _, tid := range tasks {
+			if !done[tid] {
+				done[tid] = true
+				more = unix.SchedSetaffinity(tid, all) == nil || more // the thread may have ended
 			}
-			done[tid] = true
-			more = unix.SchedSetaffinity(tid, all) == nil || more // the thread may have ended
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (s *Launcher) TakesAhead(f *File) (bool, error) {
 // byte for byte, with what the process has performed: that is so for a default jail. Otherwise takesAhead ends the
 // process, and the launcher creates another one.
 func (s *Launcher) takesAhead(f *File) (bool, error) {
-	if s.ahead <= 0 || f.req != (program.Request{CloneFlags: aheadNamespaces(), Cgroup: -1}) {
+	if s.ahead <= 0 || f.req != (program.Request{CloneFlags: uint64(C.brig_early.namespaces), Cgroup: -1}) {
 		return false, nil
 	}
 	if s.begun == 0 || beginsWith(f.blob, Ahead(), s.begun, s.uid, s.gid()) {
@@ -65,14 +65,6 @@ func (s *Launcher) takesAhead(f *File) (bool, error) {
 	}
 	s.unused, s.ahead = s.ahead, 0
 	return false, unix.Close(s.aheadSock)
-}
-
-// aheadNamespaces are the namespaces of a process made ahead.
-func aheadNamespaces() uint64 {
-	if C.brig_early.id == C.WANTS_PLAIN {
-		return uint64(C.brig_early.namespaces)
-	}
-	return C.DEFAULT_NAMESPACES
 }
 
 // gid returns the launcher's gid. Root's launcher has the same number as uid and gid.

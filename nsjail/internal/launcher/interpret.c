@@ -30,7 +30,7 @@ int brig_check(char *base, size_t size, int nfds) {
 	if (size < sizeof *h || h->magic != MAGIC || h->size != size) return -EBADMSG;
 	uint64_t ops_end = sizeof *h + (uint64_t)h->nops * sizeof(struct op);
 	uint64_t want = (ops_end + 4ull * h->nreloc + 7) & ~7ull;
-	if (want != h->dataoff || h->dataoff >= size || base[size - 1] != 0 || (int)h->nfds != nfds || h->kind > KIND_SUFFIX ||
+	if (want != h->dataoff || h->dataoff >= size || base[size - 1] != 0 || (int)h->nfds != nfds || h->kind > KIND_LEAVE ||
 		h->cgroup < -1 || h->cgroup >= nfds || h->netns < 0 || h->netns >= nfds) return -EBADMSG;
 	uint64_t len = size - h->dataoff;
 	char *data = base + h->dataoff;

@@ -2,18 +2,17 @@
 //
 //   - The library starts a launcher by executing this same binary with argv[0] = "brig-launcher" and a socket as fd 3.
 //   - A binary that defines brig_launcher_wanted (cmd/brig) forks its launcher when that is true, so that the launcher
-//     prepares while Go starts, and does what Go could do only later or more slowly.
+//     prepares while Go starts, and does what Go could do only later or more slowly. For WANTS_PARENT it is Go that is
+//     forked, and the launcher stays.
 #include "launcher.h"
 #include <sys/auxv.h>
 
-// Returns 0 for no launcher, the host id that the payloads of root are to have, or 1 for one by the keeper's pid.
-uint32_t brig_launcher_wanted(int argc, char **argv, uint32_t *namespaces) __attribute__((weak));
+// Returns 0 for no launcher, the host id that the payloads of root are to have, 1 for one by the keeper's pid, WANTS_PLAIN
+// or WANTS_PARENT. It also guesses what a process made ahead does: its namespaces, 0 for none, and how much of the list made
+// ahead: 0 for nothing, 1 for what every jail with the default network has, 2 for all. A wrong guess costs time.
+uint32_t brig_launcher_wanted(int argc, char **argv, uint32_t *namespaces, uint32_t *begin) __attribute__((weak));
 
-// Beginnings of flags, up to a null.
-typedef const char *const flags[];
-extern __attribute__((weak)) flags brig_launcher_grouped, brig_launcher_alone, brig_launcher_odd, brig_launcher_other;
-
-struct early brig_early = {-1, -1, -1, 0, 0};
+struct early brig_early = {-1, -1, -1, 0, 0, 0};
 
 // The signals that the keeper of one jail passes on. os/signal takes two thread switches for each at its start, and a
 // signalfd(2) would miss those that Go unblocks in every thread; so a handler of ours replaces Go's.
@@ -42,15 +41,6 @@ int brig_catch_signals(void) {
 	return caught[0];
 }
 
-static void hold_signals(void) {
-	struct sigaction now;
-	sigaddset(&stops, SIGTSTP);
-	sigaddset(&stops, SIGCONT);
-	pthread_sigmask(SIG_BLOCK, &stops, 0);
-	for (int i = 0; i < NPASSED; i++)
-		if (!sigaction(passed[i], 0, &now) && now.sa_handler == SIG_IGN) sigaddset(&ignored, passed[i]);
-}
-
 // drop_fsetid gives up CAP_FSETID for the whole keeper. With it, output that root's keeper copies to a file that a payload
 // has made with S_ISUID would leave the bit on, and a set-user-ID program of the payload's behind: capabilities(7).
 static void drop_fsetid(void) {
@@ -63,6 +53,15 @@ static void drop_fsetid(void) {
 	syscall(SYS_capset, &h, d);
 }
 
+static void hold_signals(void) {
+	struct sigaction now;
+	sigaddset(&stops, SIGTSTP);
+	sigaddset(&stops, SIGCONT);
+	pthread_sigmask(SIG_BLOCK, &stops, 0);
+	for (int i = 0; i < NPASSED; i++)
+		if (!sigaction(passed[i], 0, &now) && now.sa_handler == SIG_IGN) sigaddset(&ignored, passed[i]);
+}
+
 // need ends the process where the Go runtime would crash at its start with exit code 2. Go raises the soft limit on open
 // files itself. It reserves some 700 MiB of addresses before main; with 1.3 GiB or less its heap may get none.
 static void need(int resource, rlim_t least, const char *message) {
@@ -70,18 +69,6 @@ static void need(int resource, rlim_t least, const char *message) {
 	if (getrlimit(resource, &l)) return;
 	if ((resource == RLIMIT_AS ? l.rlim_cur : l.rlim_max) >= least) return;
 	if (write(2, message, strlen(message))) _exit(125);
-}
-
-// begins reports whether an argument begins with one of the strings of a list. It guesses; a wrong guess costs time. A
-// string with a space has behind it the whole value that the next argument must have.
-static int begins(int argc, char **argv, const char *const *with) {
-	for (int i = 2; with && i < argc && strcmp(argv[i], "--"); i++)
-		for (const char *const *p = with; *p; p++) {
-			size_t n = strcspn(*p, " ");
-			if (strncmp(argv[i], *p, n)) continue;
-			if (!(*p)[n] || (i + 1 < argc && !strcmp(argv[i + 1], *p + n + 1))) return 1;
-		}
-	return 0;
 }
 
 // A Go runtime that sees one processor starts with one P, and wakes no thread for each goroutine that becomes ready. Its
@@ -96,16 +83,16 @@ static int begins(int argc, char **argv, const char *const *with) {
 // others, and the jail all of them (spawn.c). It is the keeper that moves it: sched_setaffinity(2) of a process that
 // waits for a processor takes it to another one at once; one that runs has to be stopped for that.
 cpu_set_t brig_processors; // the caller's, or empty: the calls below fail then
-static cpu_set_t one;
 
 static void pin(int launcher) {
+	static cpu_set_t one;
 	struct rlimit files;
+	if (CPU_COUNT(&brig_processors) > 1) CPU_SET(sched_getcpu(), &one);
 	if (sched_setaffinity(0, sizeof one, &one)) return;
 	CPU_XOR(&one, &one, &brig_processors);
 	sched_setaffinity(launcher, sizeof one, &one);
 	if (brig_trick(TRICK_NO_QUOTA) && !getrlimit(RLIMIT_NOFILE, &files)) {
-		files.rlim_cur = 0;
-		setrlimit(RLIMIT_NOFILE, &files);
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, files.rlim_max});
 	}
 	if (brig_trick(TRICK_LATE_TIMERS)) prctl(PR_SET_TIMERSLACK, 1000000ul); // ns: Go's monitor sleeps for 20,000 at a time
 }
@@ -122,44 +109,33 @@ unsigned char *brig_ahead_program(size_t *size) {
 	return 0;
 }
 
-// is_alone reports whether the jail cannot use a process made ahead. The first process enters a group of version 1 by
-// itself. In version 2 that would wait for an RCU grace period, so it is created in the group: cgroups(7). An ordinary
-// user's jail with a group begins with another list.
-static int is_alone(int argc, char **argv) {
-	return !brig_trick(TRICK_SPAWN_AHEAD) || begins(argc, argv, brig_launcher_alone) ||
-		(begins(argc, argv, brig_launcher_grouped) && (geteuid() || !access("/sys/fs/cgroup/cgroup.controllers", F_OK)));
-}
-
-// fork_launcher forks it with clone3(2), and a process made ahead unless the jail cannot use one.
-static void fork_launcher(int argc, char **argv, char **envp, int plain) {
+// fork_launcher forks it with clone3(2), and a process made ahead unless the jail cannot use one. A launcher that is to be
+// the keeper's parent goes on in this process, and Go in the child.
+static void fork_launcher(char **argv) {
 	int sv[2];
 	int av[2] = {NOTHING_AHEAD, NOTHING_AHEAD};
-	int alone = plain ? !brig_early.namespaces : is_alone(argc, argv);
+	int ahead = brig_early.namespaces && (PLAIN || brig_trick(TRICK_SPAWN_AHEAD));
 	struct clone_args ca = {.exit_signal = SIGCHLD};
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then executes a launcher
-	if (!alone && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
+	if (ahead && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
 	sched_getaffinity(0, sizeof brig_processors, &brig_processors);
-	if (CPU_COUNT(&brig_processors) > 1 && brig_trick(TRICK_ONE_PROCESSOR)) CPU_SET(sched_getcpu(), &one);
-	else CPU_ZERO(&brig_processors);
+	if (!brig_trick(TRICK_ONE_PROCESSOR)) CPU_ZERO(&brig_processors);
 	// a standard stream that the caller has closed must not become our socket
-	long pid = sv[0] > 2 && (alone || av[0] > 2) ? syscall(SYS_clone3, &ca, sizeof ca) : -1;
-	if (pid == 0) {
-		close(sv[0]);
-		close(av[0]);
-		if (!plain) syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
-		brig_become(argc, argv, envp, sv[1], av[1],
-			plain || begins(argc, argv, brig_launcher_odd) || !brig_trick(TRICK_LIST_AHEAD) ? 0
-			: begins(argc, argv, brig_launcher_other) ? AHEAD_COMMON : UINT32_MAX);
-	}
-	close(sv[1]);
-	close(av[1]);
-	if (pid < 0) {
+	brig_early.pid = sv[0] > 2 && (!ahead || av[0] > 2) ? (int)syscall(SYS_clone3, &ca, sizeof ca) : -1;
+	int keeper = brig_early.pid < 0 || !brig_early.pid == (brig_early.id == WANTS_PARENT);
+	close(sv[keeper]);
+	close(av[keeper]);
+	if (!keeper && !PLAIN) syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
+	if (!keeper) brig_become(argv, sv[1], av[1]);
+	if (brig_early.pid < 0) {
 		close(sv[0]);
 		close(av[0]);
 		return;
 	}
-	brig_early = (struct early){sv[0], av[0], (int)pid, brig_early.id, brig_early.namespaces};
-	pin((int)pid);
+	if (!brig_early.pid) brig_early.pid = getppid();
+	brig_early.launcher = sv[0];
+	brig_early.ahead = av[0];
+	pin(brig_early.pid);
 }
 
 // is_launcher_socket reports whether fd is one end of a socketpair(2) that the parent process has made.
@@ -172,23 +148,22 @@ static int is_launcher_socket(int fd) {
 	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &m) && cred.pid == getppid();
 }
 
-__attribute__((constructor)) static void enter(int argc, char **argv, char **envp) {
+__attribute__((constructor)) static void enter(int argc, char **argv) {
 #ifndef __GLIBC__ // musl passes nothing to a constructor. The stack has the arguments between their number and environ.
-	envp = environ;
-	argv = envp - 1;
+	argv = environ - 1;
 	for (argc = 0; (long)argv[-1] != argc; argc++) argv--;
 #endif
 	if (argc < 1 || getauxval(AT_SECURE)) return;
 	if (!strcmp(argv[0], "brig-launcher") && is_launcher_socket(3)) {
 		syscall(SYS_close_range, 4, ~0u, 0); // what the keeper's caller has left open
-		brig_become(argc, argv, envp, 3, NOT_FORKED, 0);
+		brig_become(argv, 3, NOT_FORKED);
 	}
-	if (!brig_launcher_wanted || !(brig_early.id = brig_launcher_wanted(argc, argv, &brig_early.namespaces))) return;
+	if (!brig_launcher_wanted ||
+		!(brig_early.id = brig_launcher_wanted(argc, argv, &brig_early.namespaces, &brig_early.begin))) return;
 	need(RLIMIT_AS, 3ul << 29, "brig: the limit on address space is too low; raise it to 1572864 (ulimit -v), "
 		"or limit the payload alone: --ulimit as=BYTES\n");
 	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");
-	if (brig_early.id != WANTS_PLAIN) hold_signals();
-	if (brig_early.id != WANTS_PLAIN) drop_fsetid();
-	if (brig_early.id == WANTS_PLAIN || brig_trick(TRICK_FORK_EARLY))
-		fork_launcher(argc, argv, envp, brig_early.id == WANTS_PLAIN);
+	if (!PLAIN) hold_signals();
+	if (!PLAIN) drop_fsetid();
+	if (PLAIN || brig_trick(TRICK_FORK_EARLY)) fork_launcher(argv);
 }

@@ -42,6 +42,7 @@ type Launcher struct {
 	mu     sync.Mutex
 	sock   *os.File // nil after Retire
 	Forked bool     // forked by the constructor: its parent is the main thread, which exists as long as the process
+	Parent bool     // it is the parent of this process, and that of its jails
 	pid    int
 	hello  bool
 	uid    int
@@ -69,7 +70,8 @@ func Forked() *Launcher {
 	}
 	sock := os.NewFile(uintptr(e.launcher), "launcher")
 	e.launcher = -1
-	return &Launcher{sock: sock, aheadSock: int(e.ahead), pid: int(e.pid), Forked: true}
+	return &Launcher{sock: sock, aheadSock: int(e.ahead), pid: int(e.pid), Forked: true,
+		Parent: e.id == C.WANTS_PARENT}
 }
 
 // CatchSignals replaces the process's handlers of the signals that the keeper of one jail forwards. It returns the read
@@ -186,6 +188,17 @@ func (s *Launcher) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	return int(rep.pid), nil
 }
 
+// Leave hands a running jail to a launcher that is this process's parent, which then ends as the payload does. report
+// is the jail's report socket, which must block.
+func (s *Launcher) Leave(report int) error {
+	f, err := NewFile(program.New(2), program.Request{Kind: program.Leave, Cgroup: -1})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return sys.Control(s.sock, func(fd int) error { return f.send(fd, []int{report}) })
+}
+
 // The range of host ids for the payloads of root: the first id and the number of ids.
 const (
 	PayloadIDs     = C.PAYLOAD_IDS
@@ -195,7 +208,7 @@ const (
 // PayloadID returns the host id of root's payloads: what SetPayloadID has set, or one that no other live keeper has,
 // since it follows from this process's pid.
 func PayloadID() int {
-	if id := int(C.brig_early.id); id > C.WANTS_PLAIN {
+	if id := int(C.brig_early.id); id > C.WANTS_PARENT {
 		return id
 	}
 	return PayloadIDs + os.Getpid()%PayloadIDCount

@@ -45,7 +45,7 @@ enum {
 };
 
 // Who performs a program: a new process if 0.
-enum { KIND_SELF = 1, KIND_SUFFIX = 2 };
+enum { KIND_SELF = 1, KIND_SUFFIX = 2, KIND_LEAVE = 3 };
 enum { FLAG_WARD = 1 };
 
 // Reports. FAIL has the index of the operation and its errno, EXEC the payload's pid in the jail, and EXIT the wait status
@@ -64,10 +64,6 @@ enum { END_ASKED = 1, END_LEFT = 2 };
 enum { AHEAD_LAST_CAP = CAP_CHECKPOINT_RESTORE, AHEAD_IDS = 10, AHEAD_COMMON = 53, AHEAD_COMMON_DATA = 48 };
 #define AHEAD_UID "4294967294"
 #define AHEAD_GID "4294967293"
-
-// The namespaces of a default jail, which a launcher forked early makes while the keeper plans: namespaces(7).
-#define DEFAULT_NAMESPACES \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET)
 
 struct header {
 	uint32_t magic, size, nops, nreloc, dataoff, nfds, kind;
@@ -118,7 +114,8 @@ struct run {
 struct early {
 	int launcher, ahead, pid;
 	uint32_t id; // of root's payloads on the host; up to 1 for one by the keeper's pid
-	uint32_t namespaces; // of a plain launcher's process made ahead; 0: there is none
+	uint32_t namespaces; // of a process made ahead; 0: there is none
+	uint32_t begin; // how much of the list made ahead that performs: 0, 1 for AHEAD_COMMON operations, 2 for all
 };
 
 // A system call, or -errno. It is raw: no libc state survives clone3(2), and init and its child share one errno, so both
@@ -159,6 +156,9 @@ extern const char brig_tricks_off[] __attribute__((weak)); // its address is a m
 
 // What brig_launcher_wanted returns for a plain launcher, which stays what its caller is, for payloads that inherit that.
 #define WANTS_PLAIN 2
+// Likewise, and it is the keeper's parent, not its child: a keeper that leaves has nothing to do while the payload runs.
+#define WANTS_PARENT 3
+#define PLAIN (brig_early.id == WANTS_PLAIN || brig_early.id == WANTS_PARENT)
 
 // interpret.c
 int brig_load(int sock, char **base, size_t *size, long *slots, int room);
@@ -167,7 +167,7 @@ int brig_run(struct run *r);
 int brig_perform(void *run);
 
 // spawn.c
-void brig_become(int argc, char **argv, char **envp, int sock, int ahead, uint32_t begin); // does not return
+void brig_become(char **argv, int sock, int ahead); // does not return
 
 // init.c
 void brig_tell(int fd, int type, int a, int b); // sends a report

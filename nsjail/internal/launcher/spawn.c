@@ -4,6 +4,11 @@
 #include <linux/ioprio.h>
 
 static int keeper_sock = -1;
+static char **words; // of the command line
+static long last;    // the pid of the last jail's first process
+
+// A jail's first process is a child of the keeper, or of the launcher that is the keeper's parent: clone(2).
+#define SIBLING (brig_early.pid > 0 ? 0 : CLONE_PARENT)
 
 // Orphan guards: pidfds of the jails without init, which the launcher kills when its keeper is gone.
 static int wards[MAX_WARDS];
@@ -18,6 +23,25 @@ static void prune_wards(void) {
 		else wards[n++] = wards[i];
 	}
 	nwards = n;
+}
+
+// clear_strings overwrites what /proc/PID/cmdline and /proc/PID/environ show: it holds the caller's secrets, and a forked
+// init would inherit it.
+static void clear_strings(void) {
+	char *to = words[0];
+	for (char **w = words; *w || w + 1 == environ; w++) // the two lists follow each other
+		if (*w && *w + strlen(*w) > to) to = *w + strlen(*w);
+	memset(words[0], 0, (size_t)(to - words[0]));
+	memcpy(words[0], "init", to - words[0] > 5 ? 5 : 0);
+}
+
+// enter_jail is the beginning of each first process. A jail must hold neither the keeper's socket nor the launcher's network
+// namespace. The keeper bounds the processors of the launcher, not the jail's.
+static void enter_jail(void) {
+	if (brig_early.pid > 0) clear_strings();
+	SYS1(SYS_close, keeper_sock);
+	if (!PLAIN) SYS1(SYS_close, FD_HOME);
+	SYS3(SYS_sched_setaffinity, 0, sizeof brig_processors, &brig_processors);
 }
 
 // clone_raised creates a process in a cgroup, or in a network namespace made ahead: clone3(2), setns(2). The kernel asks
@@ -49,7 +73,7 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 			return;
 		}
 	}
-	struct clone_args ca = {.flags = h->clone_flags | CLONE_PARENT | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&pidfd};
+	struct clone_args ca = {.flags = h->clone_flags | SIBLING | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&pidfd};
 	if (h->cgroup >= 0) {
 		ca.flags |= CLONE_INTO_CGROUP;
 		ca.cgroup = (uint64_t)slots[h->cgroup];
@@ -57,20 +81,31 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 	long pid = h->cgroup < 0 && !h->netns ? SYS2(SYS_clone3, &ca, sizeof ca)
 	                                      : clone_raised(&ca, h->netns ? (int)slots[h->netns] : -1);
 	// without namespaces clone(2) does, where the filter of a container refuses clone3(2)
-	if (pid == -ENOSYS && !h->clone_flags) pid = SYS4(SYS_clone, CLONE_PARENT | CLONE_PIDFD, 0, &pidfd, 0);
-	if (pid == 0) { // a jail must hold neither the keeper's socket nor the launcher's network namespace
-		SYS1(SYS_close, keeper_sock);
-		SYS1(SYS_close, FD_HOME);
-		SYS3(SYS_sched_setaffinity, 0, sizeof brig_processors, &brig_processors);
+	if (pid == -ENOSYS && !h->clone_flags) pid = SYS4(SYS_clone, SIBLING | CLONE_PIDFD, 0, &pidfd, 0);
+	if (pid == 0) {
+		enter_jail();
 		brig_perform(&(struct run){.base = base, .slots = slots});
 	}
 	if (pid < 0) {
 		rep->err = (int)-pid;
 		return;
 	}
-	rep->pid = (int)pid;
+	rep->pid = (int)(last = pid);
 	if (h->flags & FLAG_WARD) wards[nwards++] = pidfd;
 	else close(pidfd);
+}
+
+// leave ends the launcher. Its keeper has ended or is about to. If the keeper is its child, it collects it and ends as that
+// does; or, if the keeper has handed the jail over, as the jail does. The end of a jail with init is in its report.
+static void leave(int report) {
+	struct report r = {0};
+	while (wait4(brig_early.pid, &r.a, 0, 0) < 0 && errno == EINTR) {}
+	if (report >= 0) { // what the caller has left open is for the jail alone
+		SYS3(SYS_dup3, report, 3, 0);
+		SYS3(SYS_close_range, 4, ~0u, 0);
+		if (read(3, &r, sizeof r) != sizeof r) while (wait4((pid_t)last, &r.a, __WALL, 0) < 0 && errno == EINTR) {}
+	} else if (brig_early.pid > 0 && last > 0) kill((pid_t)last, SIGKILL);
+	_exit(WIFSIGNALED(r.a) ? 128 + WTERMSIG(r.a) : WEXITSTATUS(r.a));
 }
 
 // serve answers requests until the keeper is gone. The first message tells who the launcher is.
@@ -84,6 +119,7 @@ static void serve(struct reply rep) {
 		rep = (struct reply){.op = -1, .uid = geteuid()};
 		struct run r = {.base = base, .slots = slots};
 		if (n < 0) rep.err = -n;
+		else if (((struct header *)base)->kind == KIND_LEAVE) leave((int)slots[SLOT_REPORT]);
 		else if (((struct header *)base)->kind == KIND_SELF) rep.op = brig_run(&r);
 		else if (((struct header *)base)->kind == KIND_SUFFIX) rep.err = EBADMSG;
 		else spawn(base, slots, &rep);
@@ -93,7 +129,7 @@ static void serve(struct reply rep) {
 		for (int i = 0; i < n && slots[i] > 0; i++) close((int)slots[i]); // not what a program has saved
 	}
 	for (int i = 0; i < nwards; i++) SYS4(SYS_pidfd_send_signal, wards[i], SIGKILL, 0, 0);
-	_exit(0);
+	leave(-1);
 }
 
 // write_ids replaces the two placeholders in the list made ahead by the launcher's ids, padded with spaces: in the new
@@ -117,12 +153,10 @@ static long spawn_ahead(int sock, uint32_t begin) {
 	size_t size;
 	char *base = begin ? write_ids(&size) : 0;
 	long slots[NSLOTS] = {0};
-	struct clone_args ca = {.flags = CLONE_PARENT |
-		(brig_early.id == WANTS_PLAIN ? brig_early.namespaces : DEFAULT_NAMESPACES)};
-	long pid = SYS2(SYS_clone3, &ca, sizeof ca);
+	struct clone_args ca = {.flags = SIBLING | brig_early.namespaces};
+	long pid = last = SYS2(SYS_clone3, &ca, sizeof ca);
 	if (pid) return pid < 0 ? 0 : pid; // a request will meet the same error, and report it
-	SYS1(SYS_close, keeper_sock);
-	SYS3(SYS_sched_setaffinity, 0, sizeof brig_processors, &brig_processors); // the keeper bounds the launcher's
+	enter_jail();
 	struct run r = {.base = base, .slots = slots, .end = begin};
 	int failed = base ? brig_run(&r) : 0;
 	uint32_t done = failed < 0 ? r.next : (uint32_t)failed;
@@ -143,16 +177,6 @@ static void drop(void) {
 	if (SYS3(SYS_setresgid, id, id, id) || SYS3(SYS_setresuid, id, id, id)) return;
 	if (SYS2(SYS_capset, &h, kept)) _exit(1); // root's other capabilities must not stay
 	prctl(PR_SET_DUMPABLE, 1);
-}
-
-// clear_strings overwrites what /proc/PID/cmdline and /proc/PID/environ show: it holds the caller's secrets, and a forked
-// init would inherit it.
-static void clear_strings(int argc, char **argv, char **envp) {
-	char *to = argv[argc - 1] + strlen(argv[argc - 1]);
-	for (char **e = envp; *e; e++)
-		if (*e + strlen(*e) > to) to = *e + strlen(*e);
-	memset(argv[0], 0, (size_t)(to - argv[0]));
-	memcpy(argv[0], "init", to - argv[0] > 5 ? 5 : 0);
 }
 
 // reset_scheduling drops a caller's real-time policy, negative nice value and real-time I/O class, which every jail would
@@ -178,19 +202,22 @@ static void reset_signals(int first, int last) {
 }
 
 // brig_become turns the process into a launcher. ahead is a socket for a process made ahead, NOT_FORKED or
-// NOTHING_AHEAD; begin is how many operations of the list made ahead that process performs, at most.
-void brig_become(int argc, char **argv, char **envp, int sock, int ahead, uint32_t begin) {
+// NOTHING_AHEAD.
+void brig_become(char **argv, int sock, int ahead) {
+	uint32_t begin = !brig_trick(TRICK_LIST_AHEAD) ? 0 : brig_early.begin > 1 ? UINT32_MAX : brig_early.begin * AHEAD_COMMON;
 	struct rlimit nofile;
 	keeper_sock = sock;
-	clear_strings(argc, argv, envp);
-	if (brig_early.id != WANTS_PLAIN) reset_scheduling();
-	reset_signals(brig_early.id == WANTS_PLAIN ? SIGCHLD : 1, brig_early.id == WANTS_PLAIN ? SIGCHLD : NSIG - 1);
-	if (brig_early.id != WANTS_PLAIN && !getrlimit(RLIMIT_NOFILE, &nofile)) { // a program may use fixed descriptors, and sets the payload's limit
-		nofile.rlim_cur = nofile.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &nofile);
+	words = argv;
+	if (!PLAIN) reset_scheduling();
+	reset_signals(PLAIN ? SIGCHLD : 1, PLAIN ? SIGCHLD : NSIG - 1);
+	if (!PLAIN && !getrlimit(RLIMIT_NOFILE, &nofile)) { // a program may use fixed descriptors, and sets the payload's limit
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){nofile.rlim_max, nofile.rlim_max});
 	}
-	prctl(PR_SET_NAME, "brig-launcher");
-	if (ahead != NOT_FORKED && brig_early.id != WANTS_PLAIN) drop();
+	if (brig_early.pid <= 0) { // the caller of a keeper's parent looks for it by its name
+		clear_strings();
+		prctl(PR_SET_NAME, "brig-launcher");
+	}
+	if (ahead != NOT_FORKED && !PLAIN) drop();
 	struct reply rep = {.op = -1, .err = (int32_t)begin, .uid = geteuid()};
 	if (ahead >= 0) rep.pid = (int)spawn_ahead(ahead, begin);
 	close(ahead);

@@ -19,6 +19,7 @@ import (
 // Facts are what Resolve needs of the machine and the caller.
 type Facts struct {
 	UID, GID int
+	Parent   bool   // the launcher is the process that the caller has started
 	Caps     uint64 // in effect, for root
 	LastCap  int
 	Cwd      string // as the caller calls it
@@ -42,19 +43,15 @@ type Source struct {
 	Same     bool   // a symbolic link with the step's text is there already
 }
 
-// Look reads the machine for a Jail. It changes nothing. launcher is the pid of the launcher, which has the caller's
-// limit on open files.
-func Look(j *Jail, launcher int) (*Facts, error) {
-	f := &Facts{UID: os.Getuid(), GID: os.Getgid()}
+// Look reads the machine for a Jail. It changes nothing. h has the kernel's version. launcher is the pid of the
+// launcher, which has the caller's limit on open files.
+func Look(j *Jail, h *host.Host, launcher int) (*Facts, error) {
+	f := &Facts{UID: os.Getuid(), GID: os.Getgid(), Kernel: h.Kernel, LastCap: h.LastCap,
+		Parent: launcher == os.Getppid()}
 	var err error
 	if f.Cwd, err = os.Getwd(); err != nil {
 		return nil, err
 	}
-	h, err := host.LookKernel()
-	if err != nil {
-		return nil, err
-	}
-	f.Kernel, f.LastCap = h.Kernel, h.LastCap
 	var data [2]unix.CapUserData
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	if err := unix.Capget(&hdr, &data[0]); err != nil {
@@ -87,9 +84,8 @@ func Look(j *Jail, launcher int) (*Facts, error) {
 
 // highest returns the highest descriptor without FD_CLOEXEC: fcntl(2). The process has inherited these alone.
 func highest() (most int, err error) {
-	list, err := os.ReadDir("/proc/self/fd")
-	for _, e := range list {
-		n, _ := strconv.Atoi(e.Name()) // procfs has only numbers there
+	list, err := sys.Numbers("/proc/self/fd")
+	for _, n := range list {
 		if fl, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil && fl&unix.FD_CLOEXEC == 0 {
 			most = max(most, n)
 		}

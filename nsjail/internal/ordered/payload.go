@@ -3,6 +3,8 @@ package ordered
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
+	"strconv"
 
 	"brig/internal/program"
 	"brig/nsjail/internal/launcher"
@@ -53,6 +55,15 @@ func (r *resolver) assertUserns() {
 	p.Add(label, unix.SYS_SETRESUID, program.Int(r.uid), program.Int(r.uid), program.Int(r.uid))
 }
 
+// ambient makes the payload keep its capabilities over execve(2). Those that are not inheritable cannot be (EPERM).
+func (r *resolver) ambient() {
+	for set := r.caps; set != 0; set &= set - 1 {
+		r.p.Add("caps", unix.SYS_PRCTL, program.Named(unix.PR_CAP_AMBIENT, "PR_CAP_AMBIENT"),
+			program.Named(unix.PR_CAP_AMBIENT_RAISE, "PR_CAP_AMBIENT_RAISE"), program.Int(bits.TrailingZeros64(set)),
+			program.Int(0), program.Int(0)).May(unix.EINVAL, unix.EPERM)
+	}
+}
+
 // capset sets the effective, permitted and inheritable capabilities: capset(2).
 func (r *resolver) capset(set uint64) {
 	b := make([]byte, 24)
@@ -61,7 +72,7 @@ func (r *resolver) capset(set uint64) {
 		binary.NativeEndian.PutUint32(b[12+4*i:], uint32(set>>32))
 	}
 	op := r.p.Add("caps", unix.SYS_CAPSET, plan.CapHeader(),
-		program.Struct(b, program.Text(fmt.Sprintf("{%#x, %#x, %#x}", set, set, set))))
+		program.Struct(b, func([]byte) string { return fmt.Sprintf("{%#x, %#[1]x, %#[1]x}", set) }))
 	if r.f.UID == 0 { // a container's root may not have all that is asked for, and then keeps what it has
 		op.May(unix.EPERM)
 	}
@@ -81,7 +92,7 @@ func (r *resolver) process() {
 	if !r.plan.Stays { // the payload must not read or change init's memory: ptrace(2)
 		p.Add("init", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(0))
 	}
-	r.dieWithParent() // a change of identity has cancelled the first
+	r.dieWithParent(p) // a change of identity has cancelled the first
 	mode := program.Int(0)
 	if r.plan.Stays {
 		mode = program.Named(launcher.InitStays, "INIT_STAYS")
@@ -144,7 +155,7 @@ func (r *resolver) held() (n int) {
 // payload executes the command. Nothing follows the caller's filters but execve(2).
 func (r *resolver) payload() {
 	p := r.p
-	r.dieWithParent()
+	r.dieWithParent(p)
 	for _, fd := range r.CloseFDs {
 		p.Add("descriptors", unix.SYS_CLOSE, program.Int(fd)).May(unix.EBADF)
 	}
@@ -177,5 +188,5 @@ func (r *resolver) filter(filter []byte) {
 	binary.NativeEndian.PutUint16(prog, uint16(len(filter)/8))
 	r.p.Add("prctl(PR_SET_SECCOMP)", unix.SYS_PRCTL, program.Named(unix.PR_SET_SECCOMP, "PR_SET_SECCOMP"),
 		program.Named(unix.SECCOMP_MODE_FILTER, "SECCOMP_MODE_FILTER"),
-		program.Struct(prog, program.Text(fmt.Sprintf("{%d instructions}", len(filter)/8))).WithPointer(8, filter))
+		program.Struct(prog, program.Text("{"+strconv.Itoa(len(filter)/8)+" instructions}")).WithPointer(8, filter))
 }

@@ -2,7 +2,6 @@ package ordered
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +46,7 @@ func Resolve(j *Jail, f *Facts, p *plan.Plan) (*plan.Plan, error) {
 	p.Wall = j.Limits.Wall
 	p.Env = slices.DeleteFunc(slices.Clone(j.Env), func(e string) bool { return strings.HasPrefix(e, "PWD=") })
 	p.Env = append(p.Env, "PWD="+f.workdir(j))
-	p.Enforced["seccomp"] = fmt.Sprintf("%d filters", len(j.Filters))
+	p.Enforced["seccomp"] = strconv.Itoa(len(j.Filters)) + " filters"
 	in := launcher.SlotUser
 	if p.Group != nil {
 		p.JoinAt = in
@@ -85,8 +84,8 @@ func (r *resolver) check() error {
 		return spec.CallerError("--gid", "Specifying --gid requires --unshare-user or --userns", "add one")
 	case len(r.LockFiles)+1 > launcher.MaxDisks:
 		return spec.CallerError("--lock-file", fmt.Sprintf("more than %d of them", launcher.MaxDisks-1), "lock fewer files")
-	case r.f.Highest >= launcher.HomeFD:
-		return spec.CallerError("descriptors", fmt.Sprintf("%d is open, and those from %d on are the launcher's", r.f.Highest,
+	case r.f.Highest >= launcher.HomeFD && (r.Bounded() || len(r.LockFiles) > 0 || r.SyncFD != NoFD):
+		return spec.CallerError("descriptors", fmt.Sprintf("%d is open, and init holds those from %d on", r.f.Highest,
 			launcher.HomeFD), "close it, or make it close-on-exec")
 	case r.f.Files.Hard >= 0 && r.f.Files.Hard < int64(r.first+rootfs.Numbers):
 		return spec.HostError("descriptors", fmt.Sprintf("the hard limit on open files is %d", r.f.Files.Hard),
@@ -125,10 +124,13 @@ func (r *resolver) flags() uint64 {
 // enter returns the program with which the launcher enters the caller's namespaces, in which it then creates the jail;
 // nil if there are none.
 func (r *resolver) enter() *program.Program {
-	if r.Userns == NoFD && r.PIDNS == NoFD {
+	if r.Userns == NoFD && r.PIDNS == NoFD && !(r.DieWithParent && r.f.Parent) {
 		return nil
 	}
 	p := program.New(2)
+	if r.f.Parent {
+		r.dieWithParent(p)
+	}
 	if r.Userns != NoFD {
 		setns(p, "--userns", r.Userns, unix.CLONE_NEWUSER, "CLONE_NEWUSER")
 	}
@@ -153,7 +155,7 @@ func (r *resolver) identity() {
 	if r.f.Files.Soft >= 0 && r.f.Files.Soft < int64(r.first+rootfs.Numbers) { // for the fixed descriptor numbers
 		plan.SetRlimit(p, "process", unix.RLIMIT_NOFILE, "NOFILE", spec.Rlimit{Soft: r.f.Files.Hard, Hard: r.f.Files.Hard})
 	}
-	r.dieWithParent()
+	r.dieWithParent(p)
 	if r.Waits { // one byte, or the end of a keeper that is gone
 		p.Add("wait", unix.SYS_RECVFROM, launcher.SlotReport.Arg(), program.Bytes(make([]byte, 1)), program.Int(1),
 			program.Int(0), program.Named(0, "NULL"), program.Named(0, "NULL"))
@@ -199,20 +201,21 @@ func (r *resolver) hasDev() bool {
 }
 
 // dieWithParent has the kernel kill the process when its parent has died: prctl(2).
-func (r *resolver) dieWithParent() {
+func (r *resolver) dieWithParent(p *program.Program) {
 	if r.DieWithParent {
-		r.p.Add("--die-with-parent", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"),
+		p.Add("--die-with-parent", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"),
 			program.Named(int(unix.SIGKILL), "SIGKILL"))
 	}
 }
 
 // maps writes the maps of the process's user namespace, one id each: user_namespaces(7).
 func (r *resolver) maps(uid, outUID, gid, outGID int, deny bool) {
-	r.write("uid_map", "self/uid_map", fmt.Sprintf("%d %d 1\n", uid, outUID))
+	line := func(in, out int) string { return strconv.Itoa(in) + " " + strconv.Itoa(out) + " 1\n" }
+	r.write("uid_map", "self/uid_map", line(uid, outUID))
 	if deny {
 		r.write("setgroups", "self/setgroups", "deny\n")
 	}
-	r.write("gid_map", "self/gid_map", fmt.Sprintf("%d %d 1\n", gid, outGID))
+	r.write("gid_map", "self/gid_map", line(gid, outGID))
 }
 
 // write writes to a file of the host's procfs.
@@ -248,15 +251,6 @@ func (r *resolver) payloadCaps() (set uint64) {
 func (r *resolver) prctl(op int, name string, arg int) *program.Op {
 	return r.p.Add("caps", unix.SYS_PRCTL, program.Named(op, name), program.Int(arg), program.Int(0), program.Int(0),
 		program.Int(0))
-}
-
-// ambient makes the payload keep its capabilities over execve(2). Those that are not inheritable cannot be (EPERM).
-func (r *resolver) ambient() {
-	for set := r.caps; set != 0; set &= set - 1 {
-		r.p.Add("caps", unix.SYS_PRCTL, program.Named(unix.PR_CAP_AMBIENT, "PR_CAP_AMBIENT"),
-			program.Named(unix.PR_CAP_AMBIENT_RAISE, "PR_CAP_AMBIENT_RAISE"), program.Int(bits.TrailingZeros64(set)),
-			program.Int(0), program.Int(0)).May(unix.EINVAL, unix.EPERM)
-	}
 }
 
 // candidates returns the files that execvp(3) tries.

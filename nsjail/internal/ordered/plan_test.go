@@ -30,7 +30,7 @@ func bare(steps ...Step) *Jail {
 // machine returns the facts of a caller.
 func machine(uid int, j *Jail) *Facts {
 	f := &Facts{UID: uid, GID: uid, LastCap: 1, Cwd: "/home/a", Highest: 9, Files: spec.Rlimit{Soft: 256, Hard: 4096},
-		Covers: []string{"sys"}, Kernel: host.MinKernel, Caps: 3}
+		Covers: []string{"sys"}, Kernel: host.MinKernel, Caps: 3, Parent: uid != 0}
 	for i := range j.Steps {
 		s := &j.Steps[i]
 		f.Sources = append(f.Sources, Source{Path: s.Source, Dir: !strings.HasSuffix(s.Source, ".txt"), Root: s.Source == "/",
@@ -145,7 +145,11 @@ func TestLook(t *testing.T) {
 		Step{Kind: Bind, Source: "/", Target: "/"}, Step{Kind: Bind, Source: dir + "/nowhere", Target: "/x", Try: true},
 		Step{Kind: Bind, Source: dir + "/f", Target: "/f"}, Step{Kind: Tmpfs, Target: "/home/b"})
 	j.Chdir, j.Env = "", []string{"HOME=/home/b"}
-	f, err := Look(j, os.Getpid())
+	h, err := host.LookVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Look(j, h, os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,12 +159,12 @@ func TestLook(t *testing.T) {
 	for text, step := range map[string]Step{"existing destination is d": {Kind: Symlink, Source: "e", Target: "/w/l"},
 		"destination exists and is not a symlink":    {Kind: Symlink, Source: "e", Target: "/w/f"},
 		"Can't find source path " + dir + "/nowhere": {Kind: ROBind, Source: dir + "/nowhere", Target: "/x"}} {
-		if _, err := Look(bare(j.Steps[0], step), os.Getpid()); err == nil || !strings.Contains(err.Error(), text) {
+		if _, err := Look(bare(j.Steps[0], step), h, os.Getpid()); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v, want %s", err, text)
 		}
 	}
 	j = bare(Step{Kind: Tmpfs, Target: "/"}, Step{Kind: Dir, Target: "/a/b"})
-	if f, err = Look(j, os.Getpid()); err != nil || f.CwdThere || !f.there(j, "/a") || !f.there(j, "/a/b") || f.there(j, "/a/c") {
+	if f, err = Look(j, h, os.Getpid()); err != nil || f.CwdThere || !f.there(j, "/a") || !f.there(j, "/a/b") || f.there(j, "/a/c") {
 		t.Errorf("%+v, %v", f, err)
 	}
 }

@@ -137,6 +137,9 @@ func (c *call) run() (code int, err error) {
 	if err := cmd.Start(); err != nil {
 		return 0, c.describeError(err)
 	}
+	if left, err := cmd.Leave(); left || err != nil {
+		return 0, err
+	}
 	if err := errors.Join(runner.Retire(), c.closeInherited()); err != nil {
 		return 0, err
 	}
@@ -178,13 +181,10 @@ func (c *call) describeError(err error) error {
 // closeInherited closes what the jail alone is to hold: with a pipe among them its reader would wait for this process,
 // too.
 func (c *call) closeInherited() error {
-	list, err := os.ReadDir("/proc/self/fd")
-	for _, e := range list {
-		var fd int
-		if _, err := fmt.Sscan(e.Name(), &fd); err != nil || fd <= 2 || fd == c.StatusFD {
-			continue
-		}
-		if fl, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && fl&unix.FD_CLOEXEC == 0 {
+	list, err := sys.Numbers("/proc/self/fd")
+	for _, fd := range list {
+		fl, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if err == nil && fl&unix.FD_CLOEXEC == 0 && fd > 2 && fd != c.StatusFD {
 			unix.Close(fd)
 		}
 	}

@@ -113,7 +113,7 @@ static void named(int nfds) {
 	BAD("data earlier", h->dataoff -= 8);
 	BAD("no data", h->dataoff = (uint32_t)size);
 	BAD("another number of descriptors", h->nfds++);
-	BAD("an unknown kind", h->kind = 3);
+	BAD("an unknown kind", h->kind = KIND_LEAVE + 1);
 	BAD("the cgroup after the last descriptor", h->cgroup = nfds);
 	BAD("a negative cgroup", h->cgroup = -2);
 	BAD("the network namespace after the last descriptor", h->netns = nfds);
