@@ -77,9 +77,6 @@ const (
 	DefaultCOWInodes   = spec.DefaultCOWInodes
 	DefaultTmpfsSize   = spec.DefaultTmpfsSize
 	DefaultTmpfsInodes = spec.DefaultTmpfsInodes
-	DefaultTerminals   = spec.DefaultTerminals
-	DefaultInotify     = spec.DefaultInotify
-	DefaultWatches     = spec.DefaultWatches
 	DefaultUID         = spec.DefaultUID
 	DefaultGID         = spec.DefaultGID
 	DefaultHostname    = spec.DefaultHostname
@@ -105,9 +102,6 @@ func ParseBytes(s string) (Bytes, error) { return spec.ParseBytes(s) }
 // ParseDuration reads "1m30s", or whole or fractional seconds as a bare number.
 func ParseDuration(s string) (Duration, error) { return spec.ParseDuration(s) }
 
-// ParseUser reads "UID[:GID]". The GID defaults to the UID.
-func ParseUser(s string) (uid, gid uint32, err error) { return spec.ParseUser(s) }
-
 // RlimitNames returns the sixteen resources of getrlimit(2), by the names of ulimit and docker.
 func RlimitNames() []string { return spec.RlimitNames() }
 
@@ -119,12 +113,9 @@ func Mechanisms() []Mechanism { return spec.Mechanisms() }
 
 // The facts that Look returns.
 type (
-	Host      = host.Host
-	Kernel    = host.Kernel
-	Device    = host.Device
-	ProcFile  = host.ProcFile
-	Source    = host.Source
-	SystemDir = host.SystemDir
+	Host   = host.Host
+	Kernel = host.Kernel
+	Source = host.Source
 )
 
 // Look reads the facts of the machine that a Spec depends on. It changes nothing. Close the Host after the start.
@@ -164,11 +155,10 @@ type Given = run.Given
 
 // The types of a plan.
 type (
-	Plan        = plan.Plan
-	Mode        = plan.Mode
-	Passed      = plan.Passed
-	Preparation = plan.Preparation
-	Step        = plan.Step
+	Plan   = plan.Plan
+	Mode   = plan.Mode
+	Passed = plan.Passed
+	Step   = plan.Step
 )
 
 // Resolve returns the plan of a Runner that makes each jail from the host's root (RunnerOptions.Cold). It is pure.
@@ -182,7 +172,6 @@ type (
 	Facts   = doctor.Facts
 	Finding = doctor.Finding
 	State   = doctor.State
-	Trial   = doctor.Trial
 )
 
 // The states of a Finding.

@@ -40,14 +40,8 @@ func (r *Runner) Prestart(s spec.Spec, n int) error {
 	defer r.starts.Done()
 	y := r.tree.pool(r, &s)
 	if n > 0 {
-		j, err := y.Make()
-		if err != nil {
+		if err := y.Prime(n); err != nil {
 			return err
-		}
-		if !y.Put(j, n) { // enough are ready already
-			if err := j.discard(); err != nil {
-				return err
-			}
 		}
 	}
 	return y.DropAll(y.Resize(n, true))

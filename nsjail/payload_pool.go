@@ -59,22 +59,13 @@ func (r *Runner) PrestartRunning(s spec.Spec, n int) error {
 	}
 	defer r.starts.Done()
 	y := r.tree.payloadPool(r, &s)
-	if n > 0 {
-		c, err := y.Make()
-		if err != nil && y.wanted() > 0 {
-			return err // the pool goes on as before
-		}
-		if err != nil {
-			return errors.Join(err, r.tree.endPayloads(y))
-		}
-		if !y.Put(c, n) { // enough are ready already
-			if err := c.discard(); err != nil {
-				return err
-			}
-		}
-	}
 	if n == 0 {
 		return r.tree.endPayloads(y)
+	}
+	if err := y.Prime(n); err != nil && y.wanted() > 0 {
+		return err // the pool goes on as before
+	} else if err != nil {
+		return errors.Join(err, r.tree.endPayloads(y))
 	}
 	return y.DropAll(y.Resize(n, true))
 }

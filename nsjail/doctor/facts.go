@@ -31,9 +31,8 @@ func Examine(ctx context.Context, try func(context.Context, spec.Spec) Trial) *F
 		f.Exe = exe
 	}
 	f.readMachine()
-	if abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0,
-		unix.LANDLOCK_CREATE_RULESET_VERSION); errno == 0 {
-		f.LandlockABI = int(abi)
+	if h, err := host.LookKernel(); err == nil {
+		f.LandlockABI = h.Landlock
 	}
 	within(f, "control groups", readTime, detectGroups,
 		func(g groups) { f.Groups, f.GroupsErr, f.NoFile = g.layout, g.err, g.noFile })

@@ -84,9 +84,6 @@ func (h *Host) noOverlay(dir string) string {
 	if why := h.Missing["overlay"]; why != "" {
 		return why
 	}
-	if !h.Kernel.AtLeast(5, 11) {
-		return "overlay in a user namespace needs Linux 5.11"
-	}
 	// a mount point below it would be hidden, and the kernel refuses to clone it (EINVAL)
 	if bytes.Contains(h.mounts, []byte(" "+strings.TrimSuffix(dir, "/")+"/")) {
 		return "there are mounts below " + dir

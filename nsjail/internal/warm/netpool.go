@@ -31,12 +31,7 @@ func NewNetPool(helper *MountHelper, most int, reuse bool) (*NetPool, error) {
 	if reuse {
 		p.Want = (most + 3) / 4
 	}
-	e, err := p.create()
-	if err != nil {
-		return nil, err
-	}
-	p.Ready = append(p.Ready, e)
-	return p, nil
+	return p, p.Prime(most)
 }
 
 // create makes a namespace with lo up.

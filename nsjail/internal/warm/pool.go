@@ -49,6 +49,15 @@ func (p *Pool[T]) Put(v T, most int) bool {
 	return ok
 }
 
+// Prime makes one value now, whose error tells whether values can be made. It is dropped if most are ready.
+func (p *Pool[T]) Prime(most int) error {
+	v, err := p.Make()
+	if err != nil || p.Put(v, most) {
+		return err
+	}
+	return p.Drop(v)
+}
+
 // Resize sets the number of values to keep ready, and returns the surplus. Missing ones are made at once if now is set
 // and none is ready.
 func (p *Pool[T]) Resize(n int, now bool) (surplus []T) {
