@@ -54,6 +54,7 @@ func TestProcessesRefused(t *testing.T) {
 	c.line(t)
 	putIn(t, g, c.Process.Pid)
 	eventually(t, "a fork is refused", func() bool { return g.Read().ProcessesRefused > 0 })
+	atLeast(t, "TaskFails", g.Live().TaskFails, 1)
 }
 
 // TestOOM: a group that takes more than it may is told of, and is no fault of others.
@@ -99,6 +100,11 @@ func TestOOM(t *testing.T) {
 	}
 	if s := g.Read(); s.OOMKills < 1 || s.OOMOwn < 1 || s.MemoryPeak < 60<<20 {
 		t.Errorf("%+v", s)
+	}
+	u := g.Live()
+	atLeast(t, "OOMKill", u.OOMKill, 1)
+	if slices.Contains(l.Enabled, "memory") {
+		atLeast(t, "OOM", u.OOM, 1)
 	}
 	if s := neighbour.Read(); s.OOMKills != 0 || s.OOMOwn > 0 {
 		t.Errorf("the neighbour: %+v", s)

@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"brig/cgroup"
 	"brig/denial"
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
@@ -152,6 +153,9 @@ func DelegateScript(user string) (string, error) { return host.DelegateScript(us
 
 // Given is a file that is a stream of the payload's itself, see Cmd.Stdin.
 type Given = run.Given
+
+// LiveUsage is what a jail uses now.
+type LiveUsage = cgroup.LiveUsage
 
 // The types of a plan.
 type (

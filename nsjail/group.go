@@ -126,13 +126,24 @@ func (c *Cmd) Freeze(on bool) error {
 }
 
 // ControlGroup returns the directories of the jail's control group, between Start and Wait: that of version 2, or "",
-// and those of version 1 by controller. Both are empty for a jail without a group. Package brig/cgroup/monitor reads
-// them.
+// and those of version 1 by controller. Both are empty for a jail without a group.
 func (c *Cmd) ControlGroup() (v2 string, v1 map[string]string) {
 	if c.group == nil {
 		return "", nil
 	}
 	return c.group.Dirs()
+}
+
+// LiveUsage returns what the jail uses now, between Start and Wait: the figures of its control group. It returns nil
+// for a jail without a group, and os.ErrProcessDone after the end of the jail.
+func (c *Cmd) LiveUsage() (*LiveUsage, error) {
+	if c.group == nil {
+		return nil, nil
+	}
+	if u := c.group.Live(); u != nil {
+		return u, nil
+	}
+	return nil, os.ErrProcessDone
 }
 
 // CollectGroups removes the control groups that killed keepers of this user have left below parent, and kills the

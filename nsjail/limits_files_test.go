@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -135,6 +136,29 @@ for _ in range(5): os.wait()`)
 		if !known && strings.Contains(figure.modes, string(host.Mode)) && figure.name != "pids_peak" {
 			t.Errorf("%s is not known in layout %s", figure.name, host.Mode)
 		}
+	}
+}
+
+// TestLiveUsage: a running jail's figures are those of its group; before, after, and without a group there are none.
+func TestLiveUsage(t *testing.T) {
+	c := tight(t, "read line")
+	if u, err := c.LiveUsage(); u != nil || err != nil {
+		t.Errorf("before Start: %+v, %v", u, err)
+	}
+	end := running(t, c)
+	if u, err := c.LiveUsage(); err != nil || u == nil || u.CPU == nil || u.Tasks == nil || *u.Tasks < 2 || u.TaskLimit == nil {
+		t.Errorf("%+v, %v", u, err)
+	}
+	end()
+	if u, err := c.LiveUsage(); u != nil || !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("after the end: %+v, %v", u, err)
+	}
+	without := Command("true")
+	if _, err := without.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := without.LiveUsage(); u != nil || err != nil {
+		t.Errorf("without a group: %+v, %v", u, err)
 	}
 }
 

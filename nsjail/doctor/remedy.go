@@ -27,21 +27,7 @@ func failures() []failure {
 	const ofHost, ofCaller = spec.FaultHost, spec.FaultCaller
 	files := fmt.Sprintf("the hard limit on open files is too low: a jail needs %d; raise it with ulimit -Hn",
 		host.NeededFiles)
-	return []failure{
-		{"clone3", "", errnos{unix.EPERM, unix.EACCES}, ofHost, "user namespaces are forbidden here; `brig doctor` tells by " +
-			"what"},
-		{"clone3", "", errnos{unix.ENOSPC}, ofHost, "a limit of user.max_*_namespaces is reached (namespaces(7)); raise it " +
-			"with sysctl"},
-		{"clone3", "", errnos{unix.EAGAIN}, ofHost, "the limit on processes is reached (ulimit -u)"},
-		{"clone3", "", errnos{unix.EUSERS}, ofHost, "user namespaces are nested 32 deep already"},
-		{"clone3", "", errnos{unix.ENOSYS}, ofHost, "an outer filter hides clone3(2); give the outer container a newer " +
-			"seccomp profile"},
-		{"cgroup", "clone3", errnos{unix.EACCES}, ofHost, "its parent and brig's own group have no common ancestor that is " +
-			"yours to write (cgroups(7), delegation containment); start brig inside the group that is delegated to you, or " +
-			"drop --cgroup-parent"},
-		{"cgroup", "clone3", errnos{unix.EBUSY}, ofHost, "somebody has made it a parent of groups with controllers; see who " +
-			"else writes below brig's group"},
-		{"cgroup", "clone3", errnos{unix.ENODEV}, ofHost, "somebody has removed it; see who else writes below brig's group"},
+	return append(cloneFailures(), []failure{
 		{"user", "", errnos{unix.EPERM, unix.EACCES}, ofHost,
 			"an outer sandbox or an LSM forbids user namespaces; `brig doctor` tells which"},
 		{"user", "", errnos{unix.EROFS}, ofHost, "/proc is mounted read-only here; run mount -o remount,rw,bind /proc, " +
@@ -90,6 +76,28 @@ func failures() []failure {
 		{"", "", errnos{unix.ENOMEM}, ofHost, "free memory"},
 		{"", "openat", errnos{unix.EACCES}, ofCaller, "the jail's user may not reach that path; see namei -l"},
 		{"", "", nil, ofHost, "`brig doctor` checks this machine"},
+	}...)
+}
+
+// cloneFailures returns the rows for clone3(2), and for clone3(2) into a control group of version 2.
+func cloneFailures() []failure {
+	type errnos = []syscall.Errno
+	const seeWho = "; see who else writes below brig's group"
+	return []failure{
+		{"clone3", "", errnos{unix.EPERM, unix.EACCES}, spec.FaultHost,
+			"user namespaces are forbidden here; `brig doctor` tells by what"},
+		{"clone3", "", errnos{unix.ENOSPC}, spec.FaultHost,
+			"a limit of user.max_*_namespaces is reached (namespaces(7)); raise it with sysctl"},
+		{"clone3", "", errnos{unix.EAGAIN}, spec.FaultHost, "the limit on processes is reached (ulimit -u)"},
+		{"clone3", "", errnos{unix.EUSERS}, spec.FaultHost, "user namespaces are nested 32 deep already"},
+		{"clone3", "", errnos{unix.ENOSYS}, spec.FaultHost,
+			"an outer filter hides clone3(2); give the outer container a newer seccomp profile"},
+		{"cgroup", "clone3", errnos{unix.EACCES}, spec.FaultHost, "its parent and brig's own group have no common " +
+			"ancestor that is yours to write (cgroups(7), delegation containment); start brig inside the group that is " +
+			"delegated to you, or drop --cgroup-parent"},
+		{"cgroup", "clone3", errnos{unix.EBUSY}, spec.FaultHost,
+			"somebody has made it a parent of groups with controllers" + seeWho},
+		{"cgroup", "clone3", errnos{unix.ENODEV}, spec.FaultHost, "somebody has removed it" + seeWho},
 	}
 }
 

@@ -106,7 +106,6 @@ suites() {
 	local short=(-test.short) nsjail=(-test.run="$quick_nsjail") cli='TestScript/^limits|TestCloneIntoCgroup'
 	if full; then short=() nsjail=() cli='TestScript|TestTerminal|TestTTY|TestKeys|TestStop|TestDoctor|TestCloneIntoCgroup'; fi
 	suite "$1" cgroup "${short[@]}"
-	suite "$1" cgroup/monitor "${short[@]}"
 	suite "$1" seccomp "${short[@]}" -test.run='^TestLive'
 	suite "$1" nsjail/internal/launcher "${short[@]}"
 	suite "$1" nsjail "${short[@]}" "${nsjail[@]}"

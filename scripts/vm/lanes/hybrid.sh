@@ -6,5 +6,4 @@ expect 0 '' as_root brig run --memory 64m --pids-limit 64 --cpus 0.5 -- true
 expect 125 '^brig: --memory: control group: .*--optional memory$' as_user brig run --memory 64m -- true
 expect 0 '' as_user brig run --memory 64m --optional memory -- true
 suite root cgroup -test.short
-suite root cgroup/monitor -test.short
 suite root nsjail/internal/launcher -test.short

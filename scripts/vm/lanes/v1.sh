@@ -7,6 +7,5 @@ expect 125 '^brig: --memory: control group: .*--optional memory$' as_user brig r
 expect 0 '' as_user brig run --memory 64m --optional memory -- true
 expect 0 '^held$' /brig/scripts/vm/delegate.sh
 suite root cgroup -test.short
-suite root cgroup/monitor -test.short
 suite root nsjail/internal/launcher -test.short
 suite root nsjail -test.short -test.run='TestLimitTaken/(TCP|UDP|netlink)|TestLimitFiles/memory'

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"brig/agent/engine"
-	"brig/cgroup/monitor"
 	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/live"
 	"brig/nsjail"
@@ -189,7 +188,8 @@ func components() []any {
 		engine.ChangeSet{}, engine.ApplyRequest{}, engine.Applied{}, ChangeList{},
 		engine.ImageInfo{}, ImageList{}, engine.Violation{}, nsjail.Denial{}, engine.Truncated{}, engine.Language{},
 		engine.FileInfo{}, engine.TreeStats{},
-		nsjail.Refusal{}, nsjail.Usage{}, SandboxList{}, RunList{}, live.Run{}, RunInfo{}, engine.Delivery{}, monitor.Stats{},
+		nsjail.Refusal{}, nsjail.Usage{}, nsjail.LiveUsage{},
+		SandboxList{}, RunList{}, live.Run{}, RunInfo{}, engine.Delivery{},
 		front.QueueInfo{}, front.WorkerInfo{}, front.DeadRun{},
 		FileList{}, PathAllowed{}, LanguageList{}, StdinTaken{}, Version{}, Health{}}
 }

@@ -3,12 +3,10 @@ package live
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
 
-	"brig/cgroup/monitor"
 	"brig/nsjail"
 )
 
@@ -18,7 +16,7 @@ type Run struct {
 	ID string `json:"id"`
 	// Usage is what its control group uses now. Compare oom_kills with 0: more means that the kernel has killed a process
 	// of the run for want of memory.
-	Usage *monitor.Stats `json:"usage,omitempty"`
+	Usage *nsjail.LiveUsage `json:"usage,omitempty"`
 	// NoUsage is why there is no usage.
 	NoUsage string `json:"no_usage,omitempty"`
 }
@@ -30,7 +28,7 @@ type Table struct {
 
 type jail struct {
 	sandbox string
-	group   monitor.Group
+	cmd     *nsjail.Cmd
 }
 
 // Wrap returns an Executor that registers each jail of next while it runs.
@@ -45,8 +43,7 @@ type executor struct {
 func (e executor) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
 	started := j.Started
 	j.Started = func(c *nsjail.Cmd) {
-		v2, v1 := c.ControlGroup()
-		e.runs.Store(j.ID, jail{j.Sandbox, monitor.Group{V2: v2, V1: v1}})
+		e.runs.Store(j.ID, jail{j.Sandbox, c})
 		if started != nil {
 			started(c)
 		}
@@ -94,15 +91,12 @@ func value(f *uint64) float64 {
 }
 
 func (j jail) read(id string) Run {
-	if j.group.V2 == "" && len(j.group.V1) == 0 {
-		return Run{ID: id, NoUsage: "the jail has no control group: no limit of it needs one, or brigd may not create one"}
-	}
-	usage, err := monitor.Read(j.group)
-	switch {
-	case errors.Is(err, monitor.ErrRemoved):
+	usage, err := j.cmd.LiveUsage()
+	if err != nil {
 		return Run{ID: id, NoUsage: "the jail has ended"}
-	case err != nil:
-		return Run{ID: id, NoUsage: "the control group cannot be read"}
+	}
+	if usage == nil {
+		return Run{ID: id, NoUsage: "the jail has no control group: no limit of it needs one, or brigd may not create one"}
 	}
 	return Run{ID: id, Usage: usage}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"brig/cgroup/monitor"
 	"brig/nsjail"
 )
 
@@ -44,15 +43,5 @@ func TestTable(t *testing.T) {
 	}
 	if r := table.Run("run_b"); !strings.Contains(r.NoUsage, "no jail") || len(table.In("sb")) != 0 {
 		t.Errorf("%+v", r)
-	}
-}
-
-// A group that is gone is no figure, and its path is not in the answer.
-func TestGroupThatIsGone(t *testing.T) {
-	for why, dir := range map[string]string{"the jail has ended": t.TempDir() + "/x",
-		"the control group cannot be read": t.TempDir()} {
-		if r := (jail{group: monitor.Group{V2: dir}}).read("r"); r.Usage != nil || r.NoUsage != why {
-			t.Errorf("%+v, want %s", r, why)
-		}
 	}
 }
