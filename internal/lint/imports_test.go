@@ -73,7 +73,7 @@ var ours = map[string][]string{
 	warm:                        {program, spec, host, planner, doctor, starter},
 	keeper:                      {spec, starter},
 	ghost:                       {spec},
-	doctor:                      {spec, host, "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
+	doctor:                      {spec, host, "brig/landlock", "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	"brig/denial":               {"brig/netns/egress", "brig/seccomp"},
 	"brig/nsjail":               {"brig/denial", program, spec, host, planner, ordered, warm, keeper, ghost, doctor, starter, "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	"brig/agent/keep":           {},

@@ -11,6 +11,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/sys"
+	"brig/landlock"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 	"brig/seccomp"
@@ -26,14 +27,11 @@ const (
 
 // Examine reads a machine for Diagnose, and calls try to make jails on it. It takes seconds at most.
 func Examine(ctx context.Context, try func(context.Context, spec.Spec) Trial) *Facts {
-	f := &Facts{tryJail: try, Exe: "/usr/local/bin/brig", Libseccomp: seccomp.LibraryVersion()}
+	f := &Facts{tryJail: try, Exe: "/usr/local/bin/brig", Libseccomp: seccomp.LibraryVersion(), LandlockABI: landlock.ABI()}
 	if exe, err := os.Executable(); err == nil {
 		f.Exe = exe
 	}
 	f.readMachine()
-	if h, err := host.LookKernel(); err == nil {
-		f.LandlockABI = h.Landlock
-	}
 	within(f, "control groups", readTime, detectGroups,
 		func(g groups) { f.Groups, f.GroupsErr, f.NoFile = g.layout, g.err, g.noFile })
 	within(f, "host", readTime, lookDefault, func(h *host.Host) { f.Host = h })
