@@ -45,7 +45,7 @@ func (w *Writer) Add(n *New) (m *Image, added bool, err error) {
 	if work != nil {
 		defer work.Close()
 		if err = w.build(n, work); err != nil {
-			return nil, false, w.s.explain(errors.Join(err, removeAll(work.Name())))
+			return nil, false, w.s.explain(errors.Join(err, os.RemoveAll(work.Name())))
 		}
 	}
 	if err := w.s.publish(work, name, n.Names); err != nil {
@@ -69,7 +69,7 @@ func (w *Writer) begin(name string) (*os.File, error) {
 	}
 	left, err := dir.Readdirnames(-1) // by a process that was killed
 	for _, file := range left {
-		err = errors.Join(err, removeAll(filepath.Join(path, file)))
+		err = errors.Join(err, os.RemoveAll(filepath.Join(path, file)))
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
@@ -95,7 +95,7 @@ func claim(done string, open func() (*os.File, error)) (*os.File, error) {
 			if _, err = os.Lstat(done); errors.Is(err, fs.ErrNotExist) {
 				return f, nil
 			}
-			err = errors.Join(err, removeAll(f.Name())) // done has appeared before this one was made
+			err = errors.Join(err, os.RemoveAll(f.Name())) // done has appeared before this one was made
 		}
 		f.Close() // unless err says otherwise, the process that had the lock has renamed or removed it
 		if err != nil {
@@ -278,7 +278,7 @@ func (s *Store) publish(work *os.File, name string, names []string) error {
 	temp := s.path("work", "name") // names.lock makes it ours
 	for _, text := range names {
 		n, perr := ParseName(text)
-		if err = cmp.Or(err, perr, removeAll(temp)); err == nil {
+		if err = cmp.Or(err, perr, os.RemoveAll(temp)); err == nil {
 			err = os.Symlink("../images/"+name, temp)
 		}
 		if err == nil {

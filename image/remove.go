@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"brig/internal/owned"
 	"brig/internal/sys"
 )
 
@@ -49,7 +48,7 @@ func (s *Store) Remove(text string) (names []string, gone *Image, err error) {
 	if err != nil || work == "" {
 		return names, nil, err
 	}
-	if err := removeAll(work); err != nil {
+	if err := os.RemoveAll(work); err != nil {
 		return names, m, err
 	}
 	if f, err := s.locked("lock", unix.LOCK_EX|unix.LOCK_NB); err == nil { // else a prune takes the rest
@@ -128,7 +127,7 @@ func (s *Store) sweep() (p Pruned, err error) {
 		return p, err
 	}
 	for _, name := range work {
-		if err := removeAll(s.path("work", name)); err != nil {
+		if err := os.RemoveAll(s.path("work", name)); err != nil {
 			return p, err
 		}
 		if !strings.HasPrefix(name, displaced) {
@@ -201,14 +200,4 @@ func (s *Store) sweepFiles(p *Pruned) error {
 		p.Bytes += st.Size
 		return unix.Unlinkat(parent, name, 0)
 	})
-}
-
-// removeAll removes a file of the store, or a directory with all that it holds. A missing one is no error.
-func removeAll(path string) error {
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return sys.Control(dir, func(fd int) error { return owned.Remove(fd, filepath.Base(path)) })
 }

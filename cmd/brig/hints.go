@@ -15,10 +15,15 @@ import (
 var hintTable string
 
 // hints returns all hints; the first match is used.
-func hints() []cli.Hint {
-	list := docker.Hints()
-	for _, w := range convert.Words(hintTable) {
-		list = append(list, cli.Hint{"--" + w.Name, w.Text})
+func hints() (list []cli.Hint) {
+	for _, w := range convert.Words(docker.Table + hintTable) {
+		names := "--" + w.Name
+		if w.Letter != "" {
+			names += " -" + w.Letter
+		}
+		if w.Text != "" {
+			list = append(list, cli.Hint{names, w.Text})
+		}
 	}
 	for _, r := range nsjail.LimitTable() { // the names of the limits in other tools
 		if r.Aliases != "" {

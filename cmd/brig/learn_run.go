@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -111,12 +112,9 @@ func (l *learner) merge(events []learn.Event) (dropped int) {
 // read reads the report of a run.
 func (l *learner) read(f *os.File, code int) (*runReport, error) {
 	r := &runReport{}
-	st, err := f.Stat()
-	if err == nil && st.Size() > 0 {
-		data := make([]byte, min(st.Size(), 64<<20))
-		if _, err = f.ReadAt(data, 0); err == nil {
-			err = json.Unmarshal(data, r)
-		}
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, 64<<20))
+	if err == nil && len(data) > 0 {
+		err = json.Unmarshal(data, r)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the report of the run: %w", err)

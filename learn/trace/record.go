@@ -47,8 +47,6 @@ func (r *record) close() {
 	}
 }
 
-func (r *record) events() []learn.Event { return r.list }
-
 // add counts an event, and looks at the host once for each.
 func (r *record) add(e learn.Event) {
 	k := key{kind: e.Kind, errno: e.Errno, path: e.Path, name: e.Name}

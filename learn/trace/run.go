@@ -60,7 +60,7 @@ func (r *Run) Watch() (*Seen, error) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // the tracees end with this process at the latest
 		return nil, err
 	}
-	return &Seen{ExitCode: t.code, Started: t.started, Events: t.seen.events(), Dropped: t.seen.dropped}, nil
+	return &Seen{ExitCode: t.code, Started: t.started, Events: t.seen.list, Dropped: t.seen.dropped}, nil
 }
 
 const options = unix.PTRACE_O_EXITKILL | unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACECLONE |

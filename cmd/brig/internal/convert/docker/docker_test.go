@@ -56,7 +56,7 @@ func TestEveryFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	bare := map[string]bool{}
-	for _, w := range convert.Words(table) {
+	for _, w := range convert.Words(Table) {
 		if _, twice := bare[w.Name]; twice {
 			t.Errorf("--%s is in two rows", w.Name)
 		}

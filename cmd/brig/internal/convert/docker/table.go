@@ -14,10 +14,10 @@ import (
 	"brig/internal/words"
 )
 
-// table has every flag of docker run 28, and aliases that its help leaves out.
+// Table has every flag of docker run 28, and aliases that its help leaves out; its texts are hints of brig run, too.
 //
 //go:embed flags.txt
-var table string
+var Table string
 
 // given is a flag with its value.
 type given struct {
@@ -56,7 +56,7 @@ func setters() map[string]func(l *Line, f *given) {
 
 // flags returns the table for a command line.
 func (l *Line) flags() (list []cli.Flag) {
-	words := convert.Words(table)
+	words := convert.Words(Table)
 	for i := range words {
 		w := &words[i]
 		f := cli.Flag{Name: w.Name, Args: "VALUE", Many: true}
@@ -81,7 +81,7 @@ func (l *Line) flags() (list []cli.Flag) {
 
 // Set converts a flag by its name. Finish returns the first error.
 func (l *Line) Set(of, flag, value string) {
-	for _, w := range convert.Words(table) {
+	for _, w := range convert.Words(Table) {
 		if w.Name == flag && !(w.Bare && value == "false") {
 			l.apply(&given{&w, of, value})
 		}
@@ -105,21 +105,6 @@ func (l *Line) same(f *given) {
 		return
 	}
 	l.Flag(f.of, f.Flag, f.value)
-}
-
-// Hints returns the hints of brig run for flags of docker that it has under another name, or not at all.
-func Hints() (list []cli.Hint) {
-	for _, w := range convert.Words(table) {
-		if w.Text == "" {
-			continue
-		}
-		names := "--" + w.Name
-		if w.Letter != "" {
-			names += " -" + w.Letter
-		}
-		list = append(list, cli.Hint{names, w.Text})
-	}
-	return list
 }
 
 // Line is a command line of docker run.
