@@ -29,17 +29,9 @@ const egressParts = 6
 
 // task is what the process in a rig performs.
 type task struct {
-	Spec     json.RawMessage `json:"spec"`     // the configuration, as for any attack
-	Redirect bool            `json:"redirect"` // it has --net-redirect
-	Python   []string        `json:"python"`   // the words of its command line; what they name is in Spec
-	Dir      string          `json:"dir"`      // for files of the rig
-	Attacks  []*rig.Attack   `json:"attacks"`
-}
-
-// result is what became of one of them.
-type result struct {
-	Result Result `json:"result"`
-	Detail string `json:"detail"`
+	Spec    json.RawMessage `json:"spec"` // the configuration, as for any attack; its command is python
+	Dir     string          `json:"dir"`  // for files of the rig
+	Attacks []*rig.Attack   `json:"attacks"`
 }
 
 // egress performs attacks on a network by name. Each has rules of its own in the caller's configuration, in an internet
@@ -58,8 +50,7 @@ func (v *verifier) egress(attacks []*rig.Attack, why string) ([]Row, error) {
 	}
 	rows := make([]Row, len(attacks))
 	for i, a := range attacks {
-		rows[i] = Row{Name: egressTitle(a), Layer: egressLayer, Claim: a.Claim, Result: NotApplicable,
-			Detail: "it kills the process that performs the attacks"}
+		rows[i] = egressRow(a, NotApplicable, "it kills the process that performs the attacks")
 	}
 	var group sync.WaitGroup
 	errs := make([]error, egressParts)
@@ -72,6 +63,11 @@ func (v *verifier) egress(attacks []*rig.Attack, why string) ([]Row, error) {
 
 func egressTitle(a *rig.Attack) string { return egressName + "-" + strings.TrimSuffix(a.Name, ".py") }
 
+func egressRow(a *rig.Attack, r Result, detail string) Row {
+	return Row{Name: egressTitle(a), Layer: egressLayer, Claim: a.Claim, Result: r, Performed: r != NotApplicable,
+		Detail: words.Printable(words.Clip(detail, 400))}
+}
+
 // part performs one part of the attacks in a rig of its own, and fills their rows.
 func (v *verifier) part(attacks []*rig.Attack, rows []Row, part int) error {
 	dir, err := os.MkdirTemp(v.temp, "brig-verify-")
@@ -80,9 +76,8 @@ func (v *verifier) part(attacks []*rig.Attack, rows []Row, part int) error {
 	}
 	defer os.RemoveAll(dir)
 	base := v.base(&attack.Attack{})
-	base.Mounts = append(base.Mounts, v.python.mount...)
-	t := task{Spec: base.JSON(), Python: v.python.words, Dir: dir,
-		Redirect: v.spec.Egress != nil && v.spec.Egress.Redirect}
+	base.Mounts, base.Args = append(base.Mounts, v.python.mount...), v.python.words
+	t := task{Spec: base.JSON(), Dir: dir}
 	var mine []*Row
 	for i := part; i < len(attacks); i += egressParts {
 		if a := attacks[i]; !a.Kill {
@@ -97,14 +92,13 @@ func (v *verifier) part(attacks []*rig.Attack, rows []Row, part int) error {
 		err = fmt.Errorf("only %d of %d attacks on the network were performed", len(list), len(mine))
 	}
 	for i, r := range list {
-		mine[i].Result, mine[i].Detail = r.Result, r.Detail
-		mine[i].Performed = r.Result != NotApplicable
+		*mine[i] = r
 	}
 	return err
 }
 
 // inRig performs a task in the process of a rig: runRig.
-func (v *verifier) inRig(t *task) (list []result, err error) {
+func (v *verifier) inRig(t *task) (list []Row, err error) {
 	runtime.LockOSThread() // until the process has ended: see rig.Command
 	defer runtime.UnlockOSThread()
 	cmd := rig.Command(rig.Self, "/proc/self/exe", "verify")
@@ -152,10 +146,10 @@ func ask(cmd *exec.Cmd, start func(*exec.Cmd) error, question, answer any) error
 	return err
 }
 
-// missing returns the results of attacks for which there is no rig.
-func missing(t *task, why string) (list []result) {
-	for range t.Attacks {
-		list = append(list, result{NotApplicable, words.Printable(words.Clip(why, 400))})
+// missing returns the rows of attacks for which there is no rig.
+func missing(t *task, why string) (list []Row) {
+	for _, a := range t.Attacks {
+		list = append(list, egressRow(a, NotApplicable, why))
 	}
 	return list
 }

@@ -18,10 +18,11 @@ import (
 	"brig/testdata"
 )
 
-// stepVariable names what a process of verify does: it is in a rig, or it makes one jail there. The first has the
-// capabilities that the rig needs, and the second has those of the caller.
+// stepVariable names what a process of verify does: it is in a mount namespace of its own, it is in a rig, or it makes
+// one jail there. The second has the capabilities that the rig needs, and the third has those of the caller.
 const (
 	stepVariable = "BRIG_VERIFY_STEP"
+	stepPrivate  = "private"
 	stepRig      = "rig"
 	stepJail     = "jail"
 )
@@ -63,7 +64,7 @@ func step(name string, stdin io.Reader, stdout io.Writer) error {
 }
 
 // runRig makes a rig and performs the attacks of a task in it.
-func runRig(t *task) (list []result) {
+func runRig(t *task) (list []Row) {
 	if _, err := exec.LookPath("ip"); err != nil {
 		return missing(t, "there is no ip(8) to make an internet for it with: install iproute2")
 	}
@@ -72,40 +73,39 @@ func runRig(t *task) (list []result) {
 		return missing(t, "no internet can be made here for it: "+err.Error())
 	}
 	for _, a := range t.Attacks {
-		list = append(list, t.perform(r, a))
+		result, detail := t.perform(r, a)
+		list = append(list, egressRow(a, result, detail))
 	}
 	return list
 }
 
 // perform runs one attack. It has held if that is the payload's last word, and no server or packet contradicts it.
-func (t *task) perform(r *rig.Rig, a *rig.Attack) result {
+func (t *task) perform(r *rig.Rig, a *rig.Attack) (Result, string) {
 	if a.Needs6 && !r.IPv6 {
-		return result{NotApplicable, "this machine has no IPv6"}
+		return NotApplicable, "this machine has no IPv6"
 	}
 	spec, err := t.jail(r, a)
 	if err != nil {
-		return result{Unclear, err.Error()}
+		return Unclear, err.Error()
 	}
 	r.Visits.Take()
 	o, err := start(spec)
 	if err != nil {
-		return result{Unclear, err.Error()}
+		return Unclear, err.Error()
 	}
 	reached, err := r.Reached(a)
 	verdict, detail := attack.Judge(&o.Outcome, o.Stderr)
 	switch {
 	case len(reached) > 0:
-		detail = reached[0]
-		verdict = attack.Escaped
+		return GotThrough, reached[0]
 	case verdict == attack.Unclear:
-		return result{Unclear, words.Printable(words.Clip(detail, 400))}
+		return Unclear, detail
 	case err != nil:
-		return result{Unclear, err.Error()}
-	default:
-		detail = said(o.Output)
+		return Unclear, err.Error()
+	case verdict == attack.Escaped:
+		return GotThrough, said(o.Output)
 	}
-	become := map[attack.Verdict]Result{attack.Contained: Held, attack.Escaped: GotThrough}[verdict]
-	return result{become, words.Printable(words.Clip(detail, 400))}
+	return Held, said(o.Output)
 }
 
 // jail returns the configuration with the attack's rules and files.
@@ -114,10 +114,11 @@ func (t *task) jail(r *rig.Rig, a *rig.Attack) (*nsjail.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
+	redirect := s.Egress != nil && s.Egress.Redirect
 	if s.Egress, err = rules(a); err != nil {
 		return nil, err
 	}
-	s.Egress.Redirect = t.Redirect
+	s.Egress.Redirect = redirect
 	files := map[string]string{"/egress/" + a.Name: a.Text, "/rig/ca.pem": string(r.CA.PEM())}
 	for _, name := range []string{"kernel.py", "egress.py"} {
 		text, err := testdata.Files.ReadFile("payload/" + name)
@@ -129,7 +130,7 @@ func (t *task) jail(r *rig.Rig, a *rig.Attack) (*nsjail.Spec, error) {
 	for target, text := range files {
 		s.Mounts = append(s.Mounts, nsjail.Mount{Type: nsjail.MountData, Content: text, Target: target})
 	}
-	s.Args = append(t.Python, "/egress/"+a.Name)
+	s.Args = append(s.Args, "/egress/"+a.Name)
 	return s, nil
 }
 

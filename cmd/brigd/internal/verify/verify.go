@@ -41,7 +41,7 @@ type options struct {
 
 // Run runs brigd verify and returns the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if name := os.Getenv(stepVariable); name != "" {
+	if name := os.Getenv(stepVariable); name != "" && name != stepPrivate {
 		if err := step(name, stdin, stdout); err != nil {
 			fmt.Fprintln(stderr, words.Printable(err.Error()))
 			return exitUsage
@@ -196,18 +196,16 @@ func pick(only string, names []string) (map[string]bool, error) {
 	return picked, nil
 }
 
-const inside = "BRIG_VERIFY_PRIVATE"
-
 // private runs the rest of verify, for root, in a process with a mount namespace of its own, where set-ups may mount:
 // nothing of that stays on the host, whatever happens. The code is -1 if the caller is to go on itself.
 func private(args []string) (code int, err error) {
-	if os.Geteuid() != 0 || os.Getenv(inside) != "" {
-		return -1, os.Unsetenv(inside)
+	if os.Geteuid() != 0 || os.Getenv(stepVariable) == stepPrivate {
+		return -1, os.Unsetenv(stepVariable)
 	}
 	runtime.LockOSThread() // Pdeathsig is of the thread
 	cmd := exec.Command("/proc/self/exe", append([]string{"verify"}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), inside+"=1")
+	cmd.Env = append(os.Environ(), stepVariable+"="+stepPrivate)
 	// unshare(2); the parent's mounts get no mount of the child's
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	signals := make(chan os.Signal, 4)

@@ -319,7 +319,7 @@ func TestNothing(t *testing.T) {
 		"--colour":               "flag provided but not defined",
 	} {
 		var out, errs bytes.Buffer
-		t.Setenv(inside, "1")
+		t.Setenv(stepVariable, stepPrivate)
 		code := Run(strings.Fields(args), strings.NewReader("{}"), &out, &errs)
 		if code != 125 || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 || out.Len() > 0 {
 			t.Errorf("%q: %d %q %q; want %q", args, code, out.String(), errs.String(), want)
@@ -334,7 +334,7 @@ func TestNothing(t *testing.T) {
 
 // TestJSON: the whole command, and its exit code.
 func TestJSON(t *testing.T) {
-	t.Setenv(inside, "1")
+	t.Setenv(stepVariable, stepPrivate)
 	var out, errs bytes.Buffer
 	code := Run([]string{"--spec", "-", "--json", "--only", "fd-leak,cap-sets"}, strings.NewReader(`{"args": ["ignored"]}`), &out, &errs)
 	var r Report
