@@ -37,26 +37,8 @@ func kept(name string) bool {
 
 // Xattrs returns the names of the extended attributes of an open file that layers keep.
 func Xattrs(fd int) ([]string, error) {
-	all, err := xattrs(fd)
+	all, err := sys.Xattrs(fd)
 	return slices.DeleteFunc(all, func(name string) bool { return !kept(name) }), err
-}
-
-// xattrs is sys.Xattrs.
-func xattrs(fd int) ([]string, error) {
-	names, err := sys.Xattrs(fd)
-	if err != nil {
-		err = fmt.Errorf("list its extended attributes: %w", err)
-	}
-	return names, err
-}
-
-// xattr is sys.Xattr.
-func xattr(fd int, name string) (string, error) {
-	value, err := sys.Xattr(fd, name)
-	if err != nil {
-		err = fmt.Errorf("read the extended attribute %s: %w", words.Quote(name), err)
-	}
-	return value, err
 }
 
 // attributes sets the extended attributes of an entry that are kept: fsetxattr(2).
@@ -97,23 +79,27 @@ type overlay struct{ opaque, whiteout bool }
 
 // attributes puts the extended attributes that are kept into the header, and returns what overlayfs's mean.
 func (p *packer) attributes(fd int, h *tar.Header) (of overlay, err error) {
-	names, err := xattrs(fd)
+	names, err := sys.Xattrs(fd)
 	if err != nil {
-		return of, err
+		return of, fmt.Errorf("list its extended attributes: %w", err)
 	}
 	room := maxXattrs
 	for _, name := range names {
-		if private, ok := OverlayName(name); ok && p.options.Overlay {
-			if err := of.read(fd, name, private); err != nil {
+		private, own := OverlayName(name)
+		if own = own && p.options.Overlay; !own {
+			room -= len(name)
+		}
+		value := ""
+		if own || kept(name) && room >= 0 && !strings.Contains(name, "=") {
+			if value, err = sys.Xattr(fd, name); err != nil {
+				return of, fmt.Errorf("read the extended attribute %s: %w", words.Quote(name), err)
+			}
+		}
+		if own {
+			if err := of.read(name, private, value); err != nil {
 				return of, err
 			}
 			continue
-		}
-		value := ""
-		if room -= len(name); kept(name) && room >= 0 && !strings.Contains(name, "=") {
-			if value, err = xattr(fd, name); err != nil {
-				return of, err
-			}
 		}
 		if room -= len(value); value == "" || room < 0 { // a PAX record has a value
 			p.stats.leave(Xattr, h.Name)
@@ -128,17 +114,15 @@ func (p *packer) attributes(fd int, h *tar.Header) (of overlay, err error) {
 }
 
 // read takes in an attribute of overlayfs.
-func (of *overlay) read(fd int, name, private string) error {
+func (of *overlay) read(name, private, value string) error {
 	switch private {
 	case "redirect", "metacopy":
 		return errors.New("a part of it is in another place of the layers below (" + name +
 			"), which a layer cannot say: mount the overlay with redirect_dir=off,metacopy=off")
 	case "whiteout":
 		of.whiteout = true
-	case "opaque": // "x" means that there are whiteouts by attribute
-		value, err := xattr(fd, name)
-		of.opaque = value == "y"
-		return err
+	case "opaque":
+		of.opaque = value == "y" // "x" means that there are whiteouts by attribute
 	}
 	return nil
 }
