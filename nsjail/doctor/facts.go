@@ -27,7 +27,8 @@ const (
 
 // Examine reads a machine for Diagnose, and calls try to make jails on it. It takes seconds at most.
 func Examine(ctx context.Context, try func(context.Context, spec.Spec) Trial) *Facts {
-	f := &Facts{tryJail: try, Exe: "/usr/local/bin/brig", Libseccomp: seccomp.LibraryVersion(), LandlockABI: landlock.ABI()}
+	f := &Facts{tryJail: try, Exe: "/usr/local/bin/brig", Libseccomp: seccomp.LibraryVersion(),
+		LandlockABI: landlock.ABI()}
 	if exe, err := os.Executable(); err == nil {
 		f.Exe = exe
 	}
