@@ -10,7 +10,7 @@
 //	stream BRIG_DEAD     brig.dead.ID: runs that were given up, with the reason, for 30 days
 //	bucket BRIG_REVOKED  ids of revoked tokens, so that each brigd revokes what one of them has revoked
 //
-// brig.wake.CLASS.LANE tells that a run has come (the server publishes it), brig.cancel.ID ends one, and
+// brig.wake.CLASS.LANE.TENANT tells that a run has come (the server publishes it), brig.cancel.ID ends one, and
 // brig.worker.NAME reaches one worker.
 //
 // # Delivery

@@ -94,7 +94,7 @@ func (q *Queue) make(ctx context.Context) (err error) {
 		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Replicas: replicas,
 		Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgs: int64(cmp.Or(q.o.Queued, 1024)),
 		MaxMsgsPerSubject: int64(cmp.Or(q.o.QueuedPerTenant, 512)), Duplicates: duplicates,
-		RePublish: &jetstream.RePublish{Source: runsSubject + "*.*.*", Destination: wakeSubject + "$1.$2",
+		RePublish: &jetstream.RePublish{Source: runsSubject + ">", Destination: wakeSubject + ">",
 			HeadersOnly: true}}); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ func (w *Worker) wake(m *nats.Msg) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, l := range lanes() {
-		if l.token() == m.Subject[len(wakeSubject):] {
+		if strings.HasPrefix(m.Subject, wakeSubject+l.token()+".") {
 			w.hot[l] = true
 		}
 	}
