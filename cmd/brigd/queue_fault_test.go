@@ -165,45 +165,6 @@ func TestQueueNetworkCut(t *testing.T) {
 	}
 }
 
-// A server is used only if an authority that was named vouches for it, and lets in only who proves himself.
-func TestQueueProof(t *testing.T) {
-	once(t)
-	d := dir(t)
-	ca, key := certificate(t, d, "ca", nil, nil)
-	certificate(t, d, "server", ca, key)
-	certificate(t, d, "client", ca, key)
-	certificate(t, d, "stranger", nil, nil)
-	port := freePort(t)
-	queueServer(t, d, fmt.Sprintf("listen: 127.0.0.1:%d\nauthorization {users: [{user: brig, password: secret}]}\n"+
-		"tls {cert_file: %q, key_file: %q, ca_file: %q, verify: true}\n", port, d+"/server.pem", d+"/server.key", d+"/ca.pem"))
-	args := func(password, authority, client string) []string {
-		list := []string{"worker", "--listen", "unix:" + d + "/s", "--jetstream", fmt.Sprintf("nats://brig:%s@127.0.0.1:%d", password, port)}
-		if authority != "" {
-			list = append(list, "--jetstream-ca", d+"/"+authority+".pem")
-		}
-		if client != "" {
-			list = append(list, "--jetstream-cert", d+"/"+client+".pem", "--jetstream-key", d+"/"+client+".key")
-		}
-		return list
-	}
-	for _, c := range []struct{ password, authority, client, want string }{
-		{"secret", "", "client", "unknown authority"},
-		{"secret", "stranger", "client", "unknown authority"},
-		{"secret", "ca", "", "tls"},
-		{"secret", "ca", "stranger", "tls"},
-		{"guessed", "ca", "client", "Authorization Violation"},
-	} {
-		out, err := exec.Command(brigd(t), args(c.password, c.authority, c.client)...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), c.want) || strings.Contains(string(out), c.password+"@") {
-			t.Errorf("%+v: %v: %s", c, err, out)
-		}
-	}
-	w := begin(t, nil, args("secret", "ca", "client")...)
-	if status, _ := w.do("GET", "/healthz", nil); status != 200 {
-		t.Errorf("%d\n%s", status, w.logged())
-	}
-}
-
 // Who fills the queue delays those in his lane only, and a class goes before the one below it, but for each eighth run.
 func TestQueueFairness(t *testing.T) {
 	once(t)

@@ -155,6 +155,8 @@ var doors = map[string]string{
 	"github.com/klauspost/compress":          daemon + "images",
 	"github.com/nats-io/nats.go":             daemon + "queue",
 	"github.com/nats-io/nats-server/v2":      "brig/cmd/brigd-queue",
+	"github.com/nats-io/jwt/v2":              "tests",
+	"github.com/nats-io/nkeys":               "tests",
 	"golang.org/x/sys":                       "everybody",
 }
 

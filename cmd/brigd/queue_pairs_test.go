@@ -1,0 +1,64 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The throughput of runs through the queue of one machine is compared with that of HTTP alone, in pairs of random order:
+//
+//	BRIG_QUEUE_PAIRS=30 go test ./cmd/brigd -run TestQueueThroughput -v
+//
+// Without that it is one short pair, which shows that each run is answered.
+func TestQueueThroughput(t *testing.T) {
+	pairs, err := strconv.Atoi(os.Getenv("BRIG_QUEUE_PAIRS"))
+	runs := 400
+	if err != nil {
+		pairs, runs = 1, 64
+	}
+	d := dir(t)
+	serve := []string{"serve", "--running", "2", "--listen"}
+	peers := []*proc{begin(t, nil, append(serve, "unix:"+d+"/a")...),
+		begin(t, nil, append(serve, "unix:"+d+"/b", "--jetstream", d+"/q")...)}
+	load := func(p *proc, request map[string]any, runs int) time.Duration {
+		var callers sync.WaitGroup
+		begun := time.Now()
+		for range 8 {
+			callers.Go(func() {
+				for range runs / 8 {
+					if status, a := p.do("POST", "/v1/run", request); status != 200 || a["exit_code"] != 0.0 {
+						t.Errorf("%d %v", status, a)
+					}
+				}
+			})
+		}
+		callers.Wait()
+		return time.Since(begun)
+	}
+	for _, c := range []struct {
+		runs    int
+		request map[string]any
+	}{{runs, map[string]any{"cmd": []string{"/bin/true"}}},
+		{runs / 4, map[string]any{"language": "python", "code": "print(6*7)"}}} {
+		for _, p := range peers {
+			load(p, c.request, c.runs/2)
+		}
+		var ratios []float64
+		for range pairs {
+			var took [2]time.Duration
+			first := rand.IntN(2)
+			for _, i := range []int{first, 1 - first} {
+				took[i] = load(peers[i], c.request, c.runs)
+			}
+			ratios = append(ratios, took[0].Seconds()/took[1].Seconds())
+		}
+		slices.Sort(ratios)
+		t.Logf("%v: by the queue %.2f of the throughput by HTTP: median of %d pairs of %d runs, half of them in %.2f to %.2f",
+			c.request, ratios[pairs/2], pairs, c.runs, ratios[pairs/4], ratios[pairs*3/4])
+	}
+}
