@@ -25,16 +25,15 @@ type Document struct {
 	MaxItems int    // of each list; 0 is unbounded
 	// MaxDepth bounds objects and lists in each other. Unless it is 0, all syntax errors and repeated keys are found
 	// before any value is read.
-	MaxDepth int
-	SkipNull bool // a member that is null counts as absent
+	MaxDepth  int
+	MaxValues int  // bounds all values together, with MaxDepth; 0 is unbounded
+	SkipNull  bool // a member that is null counts as absent
 	// Text checks each string, also a key. Path is that of the value, or of the object whose key it is.
 	Text func(path, s string) error
 	// Special reads into a pointer itself, or returns false.
 	Special func(r *Reader, path string, to any) (done bool, err error)
 	// Render makes the message of an error; nil is Error.Error.
 	Render func(*Error) error
-
-	maxValues int
 }
 
 // Field is one key of an object.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -26,16 +25,12 @@ func (e *Error) Error() string {
 }
 
 // document has the rules for JSON from clients.
-var document = strictjson.Document{Special: unmarshaler, Render: render}
+var document = strictjson.Document{MaxDepth: strictjson.MaxDepth, MaxValues: strictjson.MaxValues,
+	Special: unmarshaler, Render: render}
 
 // Decode strictly reads a JSON text into the value that v points to. It returns an *Error with the place for what Scan
 // refuses, an unknown field, null, and a value of the wrong type. Field names are case-sensitive.
-func Decode(data []byte, v any) error {
-	if err := Scan(data); err != nil {
-		return err
-	}
-	return document.Read(data, v)
-}
+func Decode(data []byte, v any) error { return document.Read(data, v) }
 
 // Scan checks that data is one JSON value in UTF-8 within the default bounds and without repeated keys, which JSON
 // parsers treat differently (RFC 8259, section 4).
@@ -64,35 +59,19 @@ func unmarshaler(r *strictjson.Reader, path string, to any) (bool, error) {
 
 // render converts an error to the form of an answer, which repeats little of the input.
 func render(e *strictjson.Error) error {
-	out := &Error{Code: string(e.Code), Path: e.Path}
+	out := &Error{Code: string(e.Code)}
+	out.Path, out.Message, out.Fix = e.Parts()
 	switch e.Code {
-	case strictjson.Encoding:
-		out.Message, out.Fix = "a string has half of a surrogate pair", "write the character itself"
-		if e.Line == 0 {
-			out.Message, out.Fix = "the text is not UTF-8", "write it in UTF-8, and bytes that are no text as base64"
-		}
 	case strictjson.Syntax, strictjson.Early, strictjson.Trailing:
-		out.Code, out.Path = "syntax", ""
-		out.Message, out.Fix = e.Where()+": "+e.Err.Error(), "write one JSON value (RFC 8259)"
-	case strictjson.TooDeep:
-		out.Message, out.Fix = fmt.Sprintf("objects and lists are nested more than %d deep", e.Limit), "nest them less"
-	case strictjson.TooMany:
-		out.Message = fmt.Sprintf("the JSON has more than %d values", e.Limit)
-		out.Fix = "send fewer, in several requests"
-	case strictjson.Duplicate:
-		out.Message, out.Fix = "the key is there twice", "remove one"
-	case strictjson.Unknown:
-		out.Message = strconv.Quote(words.Short(e.Key, words.MaxShown)) + " is not a field here"
-		out.Fix = words.DidYouMean(e.Key, e.Names)
+		out.Code = "syntax"
 	case strictjson.WrongType:
-		out.Message, out.Fix = "it is "+kind(e.Got), "write "+e.Want
-		if e.Got == nil {
+		if out.Message = "it is " + kind(e.Got); e.Got == nil {
 			out.Fix = "leave it out, or write a value"
 		}
 	case strictjson.Misfit:
 		out.Code = string(strictjson.WrongType)
 		out.Message, out.Fix = "it is "+kind(e.Got)+", which is not "+e.Want+" that fits", "write "+e.Want
-	default:
+	case strictjson.Invalid:
 		return invalid(out, e.Err)
 	}
 	return out

@@ -91,7 +91,7 @@ func TestHostileValues(t *testing.T) {
 		`"a"`:                      "object",
 		`{`:                        "",
 		"{\"a\":\"\xff\"}":         "UTF-8",
-		`{} {}`:                    "after the value",
+		`{} {}`:                    "data after",
 		`{"l":[` + many(1001):      "1001 elements",
 		`{"o":` + nested(64) + `}`: "deep",
 		`{"a":"` + strings.Repeat("x", maxElement+1) + `"}`: "too long",
