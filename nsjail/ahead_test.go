@@ -16,11 +16,13 @@ import (
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
 )
 
 const aheadFile = "internal/launcher/ahead_amd64.h"
 
-// lastAhead is in the last call of that beginning, and in no other.
+// lastAhead is in the last call before a jail may leave the host's tree, and in no other.
 const lastAhead = `"etc/mtab"`
 
 // earlyPlan is what this machine does for a Spec with a launcher that was forked early, which takes the same ids each
@@ -41,8 +43,8 @@ func earlyPlan(t *testing.T, s spec.Spec) *plan.Plan {
 	return p
 }
 
-// aheadProgram is the beginning of the default jail's list, up to the last of what every machine has: what an early
-// launcher performs before its program comes.
+// aheadProgram is the beginning of the list of a jail to which the keeper passes all mounts, up to where it has left
+// the host's tree: what an early launcher performs at most before its program comes.
 func aheadProgram(t *testing.T) []byte {
 	t.Helper()
 	h := &host.Host{Kernel: host.Kernel{Major: 6, Minor: 1}, UID: 1000, GID: 1000, PayloadUID: launcher.AheadUID, PayloadGID: launcher.AheadGID,
@@ -58,7 +60,10 @@ func aheadProgram(t *testing.T) []byte {
 	if last < 0 || !strings.HasPrefix(p.Jail.Ops[last].Call(), "symlinkat(") {
 		t.Fatalf("the list has another order: operation %d", last)
 	}
-	p.Jail.Ops = p.Jail.Ops[:last+1]
+	if last+1 != launcher.AheadTree {
+		t.Errorf("%d operations come before the host's tree is left, not AHEAD_TREE = %d", last+1, launcher.AheadTree)
+	}
+	p.Jail.Ops = p.Jail.Ops[:slices.IndexFunc(p.Jail.Ops, func(o program.Op) bool { return o.NR == unix.SYS_UNLINKAT })+1]
 	blob, err := p.Jail.Encode(program.Request{Cgroup: -1})
 	if err != nil {
 		t.Fatal(err)
@@ -87,9 +92,11 @@ func TestAheadIsTheBeginning(t *testing.T) {
 		}
 		return
 	}
-	common := blob[program.HeaderSize+launcher.AheadCommon*program.OpSize:]
-	if at := binary.NativeEndian.Uint64(common[24:]); at != launcher.AheadCommonData { // its second argument
-		t.Errorf("operation %d has data at %d, want %d", launcher.AheadCommon, at, launcher.AheadCommonData)
+	for first, data := range map[int]uint64{launcher.AheadCommon: launcher.AheadCommonData, launcher.AheadTree + 1: launcher.AheadTreeData} {
+		next := blob[program.HeaderSize+first*program.OpSize:]
+		if at := binary.NativeEndian.Uint64(next[24:]); at != data { // its second argument
+			t.Errorf("operation %d has data at %d, want %d", first, at, data)
+		}
 	}
 	if !bytes.Equal(launcher.Ahead(), blob) {
 		t.Errorf("%s is not the beginning of the list; rewrite it with -update", aheadFile)

@@ -28,6 +28,9 @@ const (
 const (
 	AheadCommon     = C.AHEAD_COMMON
 	AheadCommonData = C.AHEAD_COMMON_DATA
+	// The same for those with which every default jail begins, and after which the host's tree may be left.
+	AheadTree     = C.AHEAD_TREE
+	AheadTreeData = C.AHEAD_TREE_DATA
 )
 
 // Ahead returns the encoded beginning of the default jail's program, or nil if there is none for this kernel or
@@ -88,8 +91,11 @@ func beginsWith(blob, begin []byte, most, uid, gid int) bool {
 	want, wantData := ops(begin)
 	list, data := ops(blob)
 	wantData = wantData[:len(wantData)-1] // without the last NUL
-	if most == AheadCommon {
+	switch most {
+	case AheadCommon:
 		want, wantData = want[:most*program.OpSize], wantData[:AheadCommonData]
+	case AheadTree:
+		want, wantData = want[:most*program.OpSize], wantData[:AheadTreeData]
 	}
 	if !bytes.HasPrefix(list, want) {
 		return false

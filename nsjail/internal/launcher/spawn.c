@@ -173,8 +173,8 @@ static void drop(void) {
 	struct __user_cap_data_struct d[2];
 	if (geteuid() || SYS2(SYS_capget, &h, d)) return;
 	struct __user_cap_data_struct kept[2] = {{.permitted = d[0].permitted & 1u << CAP_DAC_OVERRIDE}};
-	if (prctl(PR_SET_KEEPCAPS, 1) || SYS2(SYS_setgroups, 0, 0)) return;
-	if (SYS3(SYS_setresgid, id, id, id) || SYS3(SYS_setresuid, id, id, id)) return;
+	if (prctl(PR_SET_KEEPCAPS, 1) || SYS2(SYS_setgroups, 0, 0) || SYS3(SYS_setresgid, id, id, id) ||
+		SYS3(SYS_setresuid, id, id, id)) return;
 	if (SYS2(SYS_capset, &h, kept)) _exit(1); // root's other capabilities must not stay
 	prctl(PR_SET_DUMPABLE, 1);
 }
@@ -218,6 +218,8 @@ void brig_become(char **argv, int sock, int ahead) {
 		prctl(PR_SET_NAME, "brig-launcher");
 	}
 	if (ahead != NOT_FORKED && !PLAIN) drop();
+	// the mounts of a box come from root's keeper; other jails still need the host's tree
+	if (begin > AHEAD_TREE && (brig_early.id <= WANTS_PLAIN || geteuid() != brig_early.id)) begin = AHEAD_TREE;
 	struct reply rep = {.op = -1, .err = (int32_t)begin, .uid = geteuid()};
 	if (ahead >= 0) rep.pid = (int)spawn_ahead(ahead, begin);
 	close(ahead);

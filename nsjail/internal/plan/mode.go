@@ -62,7 +62,7 @@ const canShare = runtime.GOARCH == "amd64"
 func (r *resolver) shapeOf() shape {
 	s, m := r.Spec, r.Mode
 	sh := shape{prepared: m.Root != nil, ahead: m.Forked && s.Tier == "", noInit: s.NoInit, image: s.Rootfs.Path != "",
-		noNamespaces: s.Tier == spec.TierProcess, labelled: len(r.labels) > 0}
+		noNamespaces: s.Tier == spec.TierProcess, labelled: len(r.labels) > 0, leaves: r.leavesEarly()}
 	if !sh.prepared {
 		return sh
 	}

@@ -70,6 +70,8 @@ var phases = []phase{
 	{name: "fd table", in: sideBySide, write: func(r *resolver) { rootfs.Widen(r.Jail, launcher.SlotReport) }},
 	{name: "group", in: notAhead, needs: []string{"identity"}, write: (*resolver).joinGroup},
 	{name: "root", in: hasNamespaces, by: tree, needs: []string{"procfs", "identity"}, write: (*resolver).beginTree},
+	// before the program is known, if nothing that follows needs the host's tree: the kernel takes its time (RCU)
+	{name: "early pivot", in: leavesEarly, by: tree, needs: []string{"root"}, write: (*resolver).pivot},
 	// after all that a process made ahead performs: only then does its group exist
 	{name: "late group", in: madeAhead, needs: []string{"identity"}, write: (*resolver).joinGroup},
 	{name: "detach", in: hasNamespaces, by: tree, needs: []string{"root"}, write: (*resolver).detachMounts},
@@ -77,10 +79,11 @@ var phases = []phase{
 		write: func(r *resolver) { r.tree.Add(r.root.Entries[r.everywhere:]) }},
 	{name: "mounts", in: hasNamespaces, by: tree, known: withMounts, needs: []string{"system"},
 		write: (*resolver).addMounts},
-	{name: "pivot", in: hasNamespaces, by: tree, needs: []string{"system"}, write: func(r *resolver) { r.tree.Enter() }},
+	{name: "pivot", in: leavesLate, by: tree, needs: []string{"system"}, write: (*resolver).pivot},
 	{name: "names", in: hasNamespaces, by: tree, needs: []string{"identity"}, write: (*resolver).names},
 	{name: "sockets", in: hasNamespaces, by: netMaker, needs: []string{"lo"}, write: (*resolver).openSockets},
-	{name: "seal", in: hasNamespaces, by: tree, needs: []string{"mounts", "pivot"}, write: (*resolver).seal},
+	{name: "seal", in: hasNamespaces, by: tree, needs: []string{"mounts", "early pivot", "pivot"},
+		write: (*resolver).seal},
 	{name: "hide init", by: tree, in: hasInit, needs: []string{"seal"}, write: (*resolver).hideInit},
 	// by the process that makes the tree, so that the filter is loaded meanwhile
 	{name: "ruleset", by: tree, known: withMounts, needs: []string{"seal"}, write: (*resolver).ruleset},
@@ -123,11 +126,14 @@ type shape struct {
 
 	noNamespaces bool // spec.TierProcess
 	labelled     bool // the payload gets a label of AppArmor or SELinux
+	leaves       bool // what follows "root" needs nothing of the host's tree
 }
 
 func hasInit(s *shape) bool         { return !s.noInit }
 func hasNamespaces(s *shape) bool   { return !s.noNamespaces }
 func isProcess(s *shape) bool       { return s.noNamespaces }
+func leavesEarly(s *shape) bool     { return s.leaves }
+func leavesLate(s *shape) bool      { return hasNamespaces(s) && !s.leaves }
 func isLabelled(s *shape) bool      { return s.labelled }
 func sideBySide(s *shape) bool      { return s.side }
 func makesNet(s *shape) bool        { return s.makesNet }

@@ -18,6 +18,7 @@ var modes = []struct {
 	{"cold, without init", shape{noInit: true}},
 	{"cold, with an image", shape{image: true}},
 	{"early", shape{ahead: true}},
+	{"early, leaving the host's tree", shape{ahead: true, leaves: true}},
 	{"early, without init", shape{ahead: true, noInit: true}},
 	{"early, with an image", shape{ahead: true, image: true}},
 	{"cold, without namespaces", shape{noNamespaces: true}},
@@ -173,7 +174,8 @@ func TestEveryOrderHoldsTheLaws(t *testing.T) {
 		last := len(all) - 1
 		wants("the command is not last", all[last].name == "command" && all[last].by == child)
 		done := happened(all, last)
-		before := []string{"capabilities", "seal", "pivot", "mounts", "filter", "landlock", "bounding set"}
+		pivot := map[bool]string{true: "early pivot", false: "pivot"}[m.leaves]
+		before := []string{"capabilities", "seal", pivot, "mounts", "filter", "landlock", "bounding set"}
 		if m.noNamespaces { // init's kill(-1) must not leave the jail
 			before = []string{"privileges", "children", "init's domain", "filter", "landlock", "payload session"}
 			wants("capabilities are not dropped first", all[0].name == "privileges")

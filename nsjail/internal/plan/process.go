@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"brig/internal/program"
 	"brig/netns"
 	"brig/nsjail/internal/launcher"
@@ -43,6 +45,16 @@ func (r *resolver) beginTree() {
 	r.tree = rootfs.Begin(r.Jail, &r.root)
 	r.tree.Add(r.root.Entries[:r.everywhere])
 }
+
+// leavesEarly reports whether all entries that are not the same on every machine need nothing of the host's tree: the
+// keeper passes their mounts, as root's does.
+func (r *resolver) leavesEarly() bool {
+	hosts := func(e rootfs.Entry) bool { return e.Upper != nil || e.Source.Path != "" && !e.Source.Passed }
+	return r.Mode.Forked && r.Spec.Tier == "" && r.Spec.Rootfs.Path == "" &&
+		!slices.ContainsFunc(r.root.Entries[r.everywhere:], hosts) && !slices.ContainsFunc(r.own, hosts)
+}
+
+func (r *resolver) pivot() { r.tree.Enter() }
 
 // addMounts adds the caller's mounts.
 func (r *resolver) addMounts() {
