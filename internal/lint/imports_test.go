@@ -121,7 +121,7 @@ var ours = map[string][]string{
 	daemon + "trace":            {"brig/nsjail"},
 	"brig/cmd/brig-bench":       {bench + "load", bench + "machine", bench + "measure", bench + "peers", bench + "report", bench + "result"},
 	bench + "load":              {bench + "peers"},
-	bench + "machine":           {bench + "result"},
+	bench + "machine":           {"brig/cgroup", bench + "result"},
 	bench + "measure":           {bench + "load", bench + "peers", bench + "result", bench + "stats"},
 	bench + "peers":             {"brig/nsjail", "brig/seccomp", bench + "result"},
 	bench + "report":            {bench + "result"},

@@ -5,12 +5,12 @@ import (
 	"bytes"
 	"cmp"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"brig/cgroup"
 	"brig/cmd/brig-bench/internal/result"
 
 	"golang.org/x/sys/unix"
@@ -18,9 +18,10 @@ import (
 
 // Look reads the machine. What cannot be read is left out.
 func Look() result.Machine {
+	layout, _ := cgroup.Detect("")
 	m := result.Machine{CPU: cmp.Or(field("/proc/cpuinfo", "model name", ":"), runtime.GOARCH),
 		Processors: runtime.NumCPU(), OS: strings.Trim(field("/etc/os-release", "PRETTY_NAME", "="), `"`),
-		Cgroups: cgroups(), User: "user", LoadBefore: Load()}
+		Cgroups: string(layout.Mode), User: "user", LoadBefore: Load()}
 	if slices.Contains(strings.Fields(field("/proc/cpuinfo", "flags", ":")), "hypervisor") {
 		m.Virtual = "yes"
 	}
@@ -55,21 +56,4 @@ func field(file, key, sep string) string {
 		}
 	}
 	return ""
-}
-
-// cgroups names the layout: cgroups(7).
-func cgroups() string {
-	v1, _ := filepath.Glob("/sys/fs/cgroup/*/tasks") // the error is a bad pattern's
-	var fs unix.Statfs_t
-	switch {
-	case unix.Statfs("/sys/fs/cgroup", &fs) != nil:
-		return "none"
-	case fs.Type == unix.CGROUP2_SUPER_MAGIC:
-		return "version 2"
-	case len(v1) == 0:
-		return "none"
-	case unix.Statfs("/sys/fs/cgroup/unified", &fs) == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC:
-		return "hybrid"
-	}
-	return "version 1"
 }

@@ -13,7 +13,7 @@ func TestLook(t *testing.T) {
 	if m.CPU == "" || m.Processors < 1 || m.Memory < 1<<20 || !strings.Contains(m.Kernel, ".") || m.LoadBefore < 0 {
 		t.Errorf("%+v", m)
 	}
-	if !slices.Contains([]string{"version 1", "version 2", "hybrid", "none"}, m.Cgroups) {
+	if !slices.Contains([]string{"v1", "v2", "hybrid", "none"}, m.Cgroups) {
 		t.Errorf("cgroups: %q", m.Cgroups)
 	}
 	if want := map[bool]string{true: "root", false: "user"}[os.Geteuid() == 0]; m.User != want {

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -113,17 +114,13 @@ func (p *started) wait() error {
 
 // output runs a program for its output, and bounds how long it may take.
 func output(env []string, argv ...string) (string, error) {
-	cmd := exec.Command(argv[0], argv[1:]...)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env, cmd.SysProcAttr, cmd.WaitDelay = env, &syscall.SysProcAttr{Setpgid: true}, time.Second
-	var both strings.Builder
-	cmd.Stdout, cmd.Stderr = &both, &both
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	stop := time.AfterFunc(patience, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	defer stop.Stop()
-	err := cmd.Wait()
-	text := strings.TrimSpace(both.String())
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	both, err := cmd.CombinedOutput()
+	text := strings.TrimSpace(string(both))
 	if err != nil {
 		return text, fmt.Errorf("%s: %w: %s", filepath.Base(argv[0]), err, oneLine(text))
 	}
