@@ -27,9 +27,7 @@ const minCut = 4
 
 func (m *masker) write(b []byte) {
 	for i := 0; i < len(b); i++ {
-		if m.state != 0 {
-			i = m.along(b, i)
-		} else {
+		if m.state == 0 {
 			at, steps := m.set.skip.from(b, i)
 			i, m.steps = at, m.steps+int64(steps)
 		}
@@ -40,20 +38,6 @@ func (m *masker) write(b []byte) {
 	m.put(b, m.pos+int64(len(b)-m.depth))
 	m.hold(b)
 	m.pos += int64(len(b))
-}
-
-// along processes bytes as long as each leads to the next state of a chain. It is a faster equivalent of step for this
-// case.
-func (m *masker) along(b []byte, i int) int {
-	a, v, from := m.set.find, m.state, i
-	for i < len(b) && a.node[v].link&lastFlag == 0 && a.label[v+1] == b[i] && a.node[v+1].out == 0 {
-		v++
-		i++
-	}
-	m.state = v
-	m.depth += i - from
-	m.steps += int64(i - from)
-	return i
 }
 
 // step processes b[i].

@@ -16,8 +16,6 @@ import (
 const (
 	countsFile = "counts.db"
 	countsNew  = "counts.new"
-	// countsOld is the file of an old ledger, which was not a database.
-	countsOld = "counts"
 )
 
 // openDir opens the ledger's directory, which must be private.
@@ -101,12 +99,7 @@ func database(f *os.File) (*bbolt.DB, error) {
 // create creates an empty database. The file gets its final name when it is complete, unless another process has
 // created it in the meantime.
 func create(dir *os.File) error {
-	var st unix.Stat_t
 	d := int(dir.Fd())
-	if unix.Fstatat(d, countsOld, &st, unix.AT_SYMLINK_NOFOLLOW) == nil { // fstatat(2)
-		return fmt.Errorf("%s is the file of an earlier version of brigd, which this one does not read: "+
-			"move it away and revoke the tokens whose runs are limited", countsOld)
-	}
 	_ = unix.Unlinkat(d, countsNew, 0) // unlinkat(2): left by an interrupted call
 	f, err := openAt(dir, countsNew, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 	if err != nil {

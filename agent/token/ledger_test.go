@@ -269,22 +269,20 @@ func TestAlteredCount(t *testing.T) {
 	}
 }
 
-// What an interrupted call has left is no obstacle; the counts of an earlier version are.
+// What an interrupted call has left is no obstacle.
 func TestFilesOfOthers(t *testing.T) {
-	for name, want := range map[string]string{countsNew: "", "lock": "",
-		countsOld: "revoke the tokens whose runs are limited"} {
+	for _, name := range []string{countsNew, "lock"} {
 		dir := t.TempDir()
 		_ = os.Chmod(dir, 0o700)
-		if err := os.WriteFile(dir+"/"+name, []byte("brig token ledger 1\n"), 0o600); err != nil {
+		if err := os.WriteFile(dir+"/"+name, []byte("text\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		l, err := OpenLedger(dir)
-		if err == nil {
-			_ = l.Close()
-		}
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err != nil {
 			t.Errorf("%s: %v", name, err)
+			continue
 		}
+		_ = l.Close()
 	}
 }
 
