@@ -47,7 +47,7 @@ func (w *web) send(req *wire.Request) *upload {
 	u := &upload{done: make(chan struct{})}
 	if req.Body.Kind == wire.None {
 		if !req.Upgrade { // after an upgrade the payload continues to send
-			w.k.passedOn(w.up.c)
+			w.k.forwardedAll(w.up.c)
 		}
 		close(u.done)
 		return u
@@ -63,7 +63,7 @@ func (w *web) send(req *wire.Request) *upload {
 			}
 			return
 		}
-		w.k.passedOn(up.c)
+		w.k.forwardedAll(up.c)
 	}()
 	return u
 }
@@ -99,7 +99,7 @@ func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
 		w.upbr.Reset(nil)
 		responses.Put(w.upbr)
 	}()
-	w.k.s.whole(w.up.c, false)
+	w.k.s.closeInOrder(w.up.c, false)
 	if _, err := w.up.Write(req.Head); err != nil {
 		if again && w.k.ended(err) == policy.ReasonNone {
 			return false, err
@@ -217,7 +217,7 @@ func (w *web) upgraded() error {
 		}
 	}
 	up := w.up
-	f.said = func() { w.k.passedOn(up.c) }
+	f.allSent = func() { w.k.forwardedAll(up.c) }
 	return f.pipe(w.in, up)
 }
 

@@ -35,16 +35,16 @@ func (k *conn) busy(yes bool) {
 	}
 }
 
-// passedOn records that all bytes from the payload so far were written to its server.
-func (k *conn) passedOn(up *net.TCPConn) {
-	k.s.whole(up, true)
+// forwardedAll records that all bytes from the payload so far were written to its server.
+func (k *conn) forwardedAll(up *net.TCPConn) {
+	k.s.closeInOrder(up, true)
 	k.busy(false)
 }
 
-// hush makes the readers return after the connection or packet that they handle, so that it is counted before anything
+// stopReaders makes the readers return after the connection or packet that they handle, so that it is counted before anything
 // is closed.
-func (s *Server) hush() {
-	s.hushed.Store(true)
+func (s *Server) stopReaders() {
+	s.stopping.Store(true)
 	for _, c := range s.ready {
 		switch c := c.(type) {
 		case *net.TCPListener:
@@ -69,9 +69,9 @@ func (s *Server) pending() bool {
 	return err == unix.EINTR || n > 0
 }
 
-// unseen returns the number of packets that the sockets had no room for: datagrams, and connections beyond the accept
+// lostPackets returns the number of packets that the sockets had no room for: datagrams, and connections beyond the accept
 // queue. socket(7) SO_MEMINFO (>= 4.12), the last of its nine numbers.
-func unseen(list []syscall.Conn) (n int) {
+func lostPackets(list []syscall.Conn) (n int) {
 	for _, c := range list {
 		_ = sys.Control(c, func(fd int) error { // closed: nothing is known
 			var info [9]uint32

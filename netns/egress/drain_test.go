@@ -76,7 +76,7 @@ func TestCloseWaitsForWhatItHasTaken(t *testing.T) {
 	real, taken := r.s.destination, make(chan struct{})
 	r.s.destination = func(c *net.TCPConn, redirected bool) (netip.AddrPort, error) {
 		close(taken)
-		for !r.s.hushed.Load() {
+		for !r.s.stopping.Load() {
 			time.Sleep(time.Millisecond)
 		}
 		select {

@@ -72,8 +72,8 @@ func (j *journal) dropped(n int, err error) {
 	}
 }
 
-// unseen counts packets that were dropped before they were read.
-func (j *journal) unseen(n int) {
+// lost counts packets that were dropped before they were read.
+func (j *journal) lost(n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.sum.Unrecorded += n

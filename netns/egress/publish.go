@@ -39,18 +39,18 @@ func (s *Server) publish(p Published) {
 	for _, f := range p.Conns {
 		s.wg.Go(func() {
 			defer f.Close() // not before: its descriptor is used by number
-			s.lead(p, f)
+			s.servePublished(p, f)
 		})
 	}
 }
 
-// lead relays connections into the jail, one after the other, until the listener is closed.
-func (s *Server) lead(p Published, f *os.File) {
+// servePublished relays connections into the jail, one after the other, until the listener is closed.
+func (s *Server) servePublished(p Published, f *os.File) {
 	for {
 		c, err := p.Listener.AcceptTCP()
 		switch {
 		case err == nil && s.track(c):
-			s.leadOne(p, f, c)
+			s.relayPublished(p, f, c)
 			s.untrack(c)
 		case err == nil, s.ctx.Err() != nil, errors.Is(err, net.ErrClosed):
 			return
@@ -60,8 +60,8 @@ func (s *Server) lead(p Published, f *os.File) {
 	}
 }
 
-// leadOne relays one connection into the jail.
-func (s *Server) leadOne(p Published, f *os.File, c *net.TCPConn) {
+// relayPublished relays one connection into the jail.
+func (s *Server) relayPublished(p Published, f *os.File, c *net.TCPConn) {
 	k := &conn{s: s, c: c, begin: time.Now(), f: newFlow(s.ctx, s.lim, s.idle)}
 	k.e = Event{Kind: KindPublish, Address: p.To.String(), Destination: c.LocalAddr().String(), Port: p.To.Port()}
 	defer disconnect(f)
@@ -80,7 +80,7 @@ func (s *Server) leadOne(p Published, f *os.File, c *net.TCPConn) {
 		return
 	}
 	k.e.Verdict = VerdictAllow
-	k.f.said = func() { k.passedOn(c) }
+	k.f.allSent = func() { k.forwardedAll(c) }
 	err = k.f.pipe(k.f.side(jail, &k.f.received), k.f.side(c, &k.f.sent))
 	if err == nil {
 		s.drained(jail)

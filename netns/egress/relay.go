@@ -36,7 +36,7 @@ type flow struct {
 	sent, received atomic.Int64
 	begin          time.Time
 	last           atomic.Int64 // last transfer, ns after begin; in the future while bandwidth delays it
-	said           func()       // called when all bytes of the payload are forwarded; may be nil
+	allSent        func()       // called when all bytes of the payload are forwarded; may be nil
 }
 
 func newFlow(ctx context.Context, lim *limits, idle time.Duration) *flow {
@@ -165,8 +165,8 @@ func (f *flow) pipe(jail, out *side) error {
 	back := make(chan error, 1)
 	go func() { back <- f.direction(jail, out) }()
 	up := f.direction(out, jail)
-	if f.said != nil {
-		f.said()
+	if f.allSent != nil {
+		f.allSent()
 	}
 	down := <-back
 	if errors.Is(up, net.ErrClosed) || up == nil { // down has failed first, and closed both

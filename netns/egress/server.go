@@ -65,11 +65,11 @@ type Server struct {
 	open   map[io.Closer]bool // closed by Close, true: without an RST; nil: the server is closed
 	end    sync.Once
 
-	ready   []syscall.Conn // set by Serve: what the readers read
-	readers sync.WaitGroup
-	hushed  atomic.Bool  // the readers must return
-	sending atomic.Int64 // connections on which bytes of the payload may still have to be forwarded
-	lookups asked
+	ready    []syscall.Conn // set by Serve: what the readers read
+	readers  sync.WaitGroup
+	stopping atomic.Bool  // the readers must return
+	sending  atomic.Int64 // connections on which bytes of the payload may still have to be forwarded
+	lookups  asked
 	// destination returns the address that the peer connected to; tests replace it.
 	destination func(c *net.TCPConn, redirected bool) (netip.AddrPort, error)
 	udpWanted   func(asked netip.AddrPort) netip.AddrPort // nil: the same
@@ -131,7 +131,7 @@ func (s *Server) reader(c interface {
 			if err := read(); err == nil {
 				continue
 			}
-			if s.hushed.Load() {
+			if s.stopping.Load() {
 				return
 			}
 			s.pause(acceptPause)
@@ -162,8 +162,8 @@ func (s *Server) track(c io.Closer) bool {
 	return true
 }
 
-// whole makes Close close a connection without an RST, so that written data arrives.
-func (s *Server) whole(c io.Closer, yes bool) {
+// closeInOrder makes Close close a connection without an RST, so that written data arrives.
+func (s *Server) closeInOrder(c io.Closer, yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, tracked := s.open[c]; tracked {
@@ -196,16 +196,16 @@ func (s *Server) Close() *Summary {
 	s.end.Do(func() {
 		// an attempt just before the end of the jail is read, and logged
 		until(settleTime, func() bool { return !s.pending() })
-		s.log.unseen(unseen(s.ready))
-		s.hush()
+		s.log.lost(lostPackets(s.ready))
+		s.stopReaders()
 		until(sendTime, func() bool { return s.sending.Load() == 0 })
 		s.cancel()
 		s.mu.Lock()
 		open := s.open
 		s.open = nil
 		s.mu.Unlock()
-		for c, whole := range open {
-			if t, ok := c.(*net.TCPConn); ok && !whole {
+		for c, inOrder := range open {
+			if t, ok := c.(*net.TCPConn); ok && !inOrder {
 				reset(t)
 			} else {
 				_ = c.Close() // its goroutine gets the error

@@ -52,7 +52,7 @@ func (s *Server) serveTap(c *net.IPConn) {
 			}
 		}
 		if ok && newAttempt(seen, p, time.Now()) {
-			s.unheard(p)
+			s.logUnserved(p)
 		}
 		return nil
 	})
@@ -111,8 +111,8 @@ func newAttempt(seen map[probe]time.Time, p probe, now time.Time) bool {
 	return !known || now.Sub(at) >= life
 }
 
-// unheard logs an attempt at a port without a listener.
-func (s *Server) unheard(p probe) {
+// logUnserved logs an attempt at a port without a listener.
+func (s *Server) logUnserved(p probe) {
 	e := Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: policy.ReasonPort,
 		Destination: p.to.String(), Port: p.to.Port()}
 	udp := p.proto == syscall.IPPROTO_UDP

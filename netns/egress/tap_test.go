@@ -50,7 +50,7 @@ func TestTapLines(t *testing.T) {
 		if got := ok && newAttempt(seen, p, now); got != c.line {
 			t.Errorf("%x: %v", c.b, got)
 		} else if got {
-			r.s.unheard(p)
+			r.s.logUnserved(p)
 		}
 	}
 	all := r.end(5)
@@ -113,7 +113,7 @@ func TestTapReadsAnything(t *testing.T) {
 	}
 }
 
-// A connection that meets a full accept queue leaves no line; it is counted as unseen.
+// A connection that meets a full accept queue leaves no line; it is counted in Unrecorded.
 func TestFullAcceptQueueIsCounted(t *testing.T) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -136,7 +136,7 @@ func TestFullAcceptQueueIsCounted(t *testing.T) {
 		if err == nil {
 			defer c.Close()
 		}
-		if unseen(waiting) > 0 {
+		if lostPackets(waiting) > 0 {
 			return
 		}
 	}
