@@ -41,8 +41,8 @@ func (k *conn) forwardedAll(up *net.TCPConn) {
 	k.busy(false)
 }
 
-// stopReaders makes the readers return after the connection or packet that they handle, so that it is counted before anything
-// is closed.
+// stopReaders makes the readers return after the connection or packet that they handle, so that it is counted before
+// anything is closed.
 func (s *Server) stopReaders() {
 	s.stopping.Store(true)
 	for _, c := range s.ready {
@@ -69,8 +69,8 @@ func (s *Server) pending() bool {
 	return err == unix.EINTR || n > 0
 }
 
-// lostPackets returns the number of packets that the sockets had no room for: datagrams, and connections beyond the accept
-// queue. socket(7) SO_MEMINFO (>= 4.12), the last of its nine numbers.
+// lostPackets returns the number of packets that the sockets had no room for: datagrams, and connections beyond the
+// accept queue. socket(7) SO_MEMINFO (>= 4.12), the last of its nine numbers.
 func lostPackets(list []syscall.Conn) (n int) {
 	for _, c := range list {
 		_ = sys.Control(c, func(fd int) error { // closed: nothing is known
