@@ -101,7 +101,7 @@ install: build ## install the binaries, the manual pages and the completions und
 	install -m 755 $(BIN)/brig $(BIN)/brigd $(BIN)/brigd-queue '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 644 docs/brig.1 '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1'
 	install -m 644 docs/brigd.8 docs/brigd-queue.8 '$(DESTDIR)$(PREFIX)/share/man/man8/'
-	@scripts/completions.sh bin '$(DESTDIR)$(PREFIX)/share'
+	@scripts/completions.sh $(BIN) '$(DESTDIR)$(PREFIX)/share'
 	@test -z '$(ISOLATE)' || ln -s brig '$(DESTDIR)$(PREFIX)/bin/isolate' # make install ISOLATE=1; never over another one
 	@test -z '$(BWRAP)' || ln -s brig '$(DESTDIR)$(PREFIX)/bin/bwrap' # likewise BWRAP=1
 
