@@ -76,6 +76,7 @@ type Jail struct {
 	SyncFD, BlockFD                   int  // NoFD for none
 	Waits                             bool // the set-up waits for the keeper's word: Cmd.Spawned
 	CloseFDs                          []int
+	ExecLabel                         string   // the SELinux context of the payload, or ""
 	Filters                           [][]byte // of seccomp(2), in the order of their loading
 
 	// What bubblewrap does not have: limits, egress, a profile. A jail with one of these ends with its payload.

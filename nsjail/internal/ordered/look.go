@@ -185,6 +185,7 @@ func terminal() string {
 func (f *Facts) onHost(j *Jail, p string, before int) (at string, from int) {
 	p = path.Clean("/" + p)
 	from = -1
+	link := false // an earlier step has made a symbolic link there
 	for i := range j.Steps[:before] {
 		s := &j.Steps[i]
 		target := path.Clean("/" + s.Target)
@@ -195,6 +196,11 @@ func (f *Facts) onHost(j *Jail, p string, before int) (at string, from int) {
 		if _, err := os.Readlink(strings.TrimSuffix(at, below)); at != "" && err == nil {
 			continue // the target is a link of the host's: the mount is where it leads to
 		}
+		if below == "" && link || s.Kind == Symlink {
+			link = link || below == ""
+			continue // likewise
+		}
+		was := from
 		switch s.Kind {
 		case Bind, ROBind, DevBind:
 			if !f.Sources[i].Missing {
@@ -205,6 +211,7 @@ func (f *Facts) onHost(j *Jail, p string, before int) (at string, from int) {
 		case Overlay, TmpOverlay, ROOverlay, Dev, Tmpfs, Mqueue:
 			at, from = "", i
 		}
+		link = link && from == was
 	}
 	return at, from
 }
@@ -241,7 +248,10 @@ func (f *Facts) sameLink(j *Jail, i int) (bool, error) {
 	s := &j.Steps[i]
 	at, from := f.onHost(j, s.Target, i)
 	text, err := "", error(unix.ENOENT)
-	if at != "" {
+	switch {
+	case from >= 0 && path.Clean("/"+j.Steps[from].Target) == path.Clean("/"+s.Target):
+		err = unix.EINVAL // a mount is none
+	case at != "":
 		text, err = os.Readlink(filepath.Clean(at))
 	}
 	for k := max(from, 0); k < i; k++ {

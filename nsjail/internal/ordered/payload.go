@@ -37,6 +37,9 @@ func (r *resolver) leave() {
 	if len(r.Caps) > 0 || r.f.UID != 0 {
 		r.capset(r.caps)
 	}
+	if r.ExecLabel != "" { // a context, which the kernel must know: selinux(8), proc_pid_attr(5)
+		plan.ExecLabel(p, "--exec-label", r.proc.Arg(), "thread-self/attr/exec", r.ExecLabel, r.ExecLabel)
+	}
 	p.Close("process", r.proc)
 	// a change of identity has made /proc/PID root's, where others look for the namespaces of --info-fd: proc(5)
 	p.Add("process", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(1))

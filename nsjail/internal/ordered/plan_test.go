@@ -67,6 +67,7 @@ func cases() map[string]struct {
 	d.NewUser, d.NewPID, d.NewNet, d.NewIPC, d.NewUTS, d.NewCgroup, d.DisableUserns = true, true, true, true, true, true, true
 	d.Filters = [][]byte{make([]byte, 16)}
 	o := list["joined"].j
+	o.ExecLabel = "u:r:web_t"
 	o.Userns, o.Userns2, o.PIDNS, o.UID, o.AssertUserns, o.Waits, o.CloseFDs = 5, 6, 8, 7, true, true, []int{9}
 	r := list["root"].j
 	r.Caps, r.NewPID, r.NoInit, r.NewSession = []CapOp{{Set: ^uint64(0)}, {Add: true, Set: 1}}, true, true, true
@@ -156,11 +157,20 @@ func TestLook(t *testing.T) {
 	if s := f.Sources; !s[0].Dir || !s[1].Same || !s[2].Root || !s[3].Missing || s[4].Dir || f.Home != "/home/b" || !f.CwdThere {
 		t.Errorf("%+v", f)
 	}
-	for text, step := range map[string]Step{"existing destination is d": {Kind: Symlink, Source: "e", Target: "/w/l"},
-		"destination exists and is not a symlink":    {Kind: Symlink, Source: "e", Target: "/w/f"},
-		"Can't find source path " + dir + "/nowhere": {Kind: ROBind, Source: dir + "/nowhere", Target: "/x"}} {
-		if _, err := Look(bare(j.Steps[0], step), h, os.Getpid()); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("%v, want %s", err, text)
+	const noLink = "destination exists and is not a symlink"
+	for _, c := range []struct {
+		text  string
+		steps []Step
+	}{{"existing destination is d", []Step{{Kind: Symlink, Source: "e", Target: "/w/l"}}},
+		{noLink, []Step{{Kind: Symlink, Source: "e", Target: "/w/f"}}},
+		{noLink, []Step{{Kind: DevBind, Source: dir + "/l", Target: "/l"}, {Kind: Symlink, Source: "d", Target: "/l"}}},
+		{noLink, []Step{{Kind: Tmpfs, Target: "/t"}, {Kind: Symlink, Source: "d", Target: "/t"}}},
+		{"", []Step{{Kind: Symlink, Source: "d", Target: "/l"}, {Kind: Bind, Source: dir, Target: "/l"},
+			{Kind: Symlink, Source: "d", Target: "/l"}}},
+		{"Can't find source path " + dir + "/nowhere", []Step{{Kind: ROBind, Source: dir + "/nowhere", Target: "/x"}}}} {
+		_, err := Look(bare(append(j.Steps[:1:1], c.steps...)...), h, os.Getpid())
+		if (err == nil) != (c.text == "") || err != nil && !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%v: %v, want %s", c.steps, err, c.text)
 		}
 	}
 	j = bare(Step{Kind: Tmpfs, Target: "/"}, Step{Kind: Dir, Target: "/a/b"})

@@ -38,13 +38,19 @@ func (r *resolver) decideLabels() {
 	}
 }
 
-// writeLabels writes the labels, and reads back what the kernel has understood.
+// writeLabels writes the labels.
 func (r *resolver) writeLabels() {
 	for _, l := range r.labels {
-		fd := r.Jail.Open(l.mechanism, unix.SYS_OPENAT, program.CWD(), program.Str("/proc/thread-self/attr/"+l.file),
-			program.Named(unix.O_RDWR|unix.O_CLOEXEC, "O_RDWR|O_CLOEXEC"), program.Int(0))
-		r.Jail.Add(l.mechanism, unix.SYS_WRITE, fd.Arg(), program.Str(l.write), program.Int(len(l.write)))
-		r.Jail.Expect(l.mechanism, fd, l.read)
-		r.Jail.Close(l.mechanism, fd)
+		ExecLabel(r.Jail, l.mechanism, program.CWD(), "/proc/thread-self/attr/"+l.file, l.write, l.read)
 	}
+}
+
+// ExecLabel chooses the label of the program that the process will execute: it writes to an attribute, which must then
+// read as told.
+func ExecLabel(p *program.Program, label string, dir program.Arg, path, write, read string) {
+	fd := p.Open(label, unix.SYS_OPENAT, dir, program.Str(path),
+		program.Named(unix.O_RDWR|unix.O_CLOEXEC, "O_RDWR|O_CLOEXEC"), program.Int(0))
+	p.Add(label, unix.SYS_WRITE, fd.Arg(), program.Str(write), program.Int(len(write)))
+	p.Expect(label, fd, read)
+	p.Close(label, fd)
 }

@@ -66,6 +66,9 @@ for role in root user; do
 	expect 1 'Permission denied' jail --selinux-label u:r:jail -- cat /input/denied
 	expect 0 '^u:r:jail' jail --selinux-label u:r:jail -- cat /proc/self/attr/current
 	expect 0 '"selinux": "u:r:jail"' jail --selinux-label u:r:jail --json -- true
+	expect 0 '^u:r:jail' "as_$role" brig bwrap --unshare-pid --exec-label u:r:jail --ro-bind / / cat /proc/self/attr/current
+	expect 1 'Permission denied' "as_$role" brig bwrap --exec-label u:r:jail --ro-bind / / cat /tmp/in/denied
+	expect 1 '^bwrap: --exec-label: .*invalid argument' "as_$role" brig bwrap --exec-label u:r:jailed --ro-bind / / true
 	expect 125 '^brig: .*selinux.* the policy has no such context' jail --selinux-label u:r:jailed -- true
 	expect 125 '^brig: --apparmor: AppArmor is not in force here' jail --apparmor lane -- true
 	expect 126 'its label may not be entered with no_new_privs, or may not execute it' jail --selinux-label u:r:secret -- true

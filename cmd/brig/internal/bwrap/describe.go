@@ -14,9 +14,11 @@ import (
 
 // describe turns the options into a jail, with what the descriptors hold.
 func (c *call) describe() (*nsjail.OrderedJail, error) {
-	if c.ExecLabel != "" || c.FileLabel != "" {
-		return nil, errors.New("labeling not supported: leave --exec-label and --file-label out, or use " +
-			"brig run --selinux-label")
+	switch {
+	case c.FileLabel != "":
+		return nil, errors.New("labeling of files is not supported: leave --file-label out")
+	case c.ExecLabel != "" && !exists("/sys/fs/selinux/enforce"):
+		return nil, errors.New("labeling not supported on this system: SELinux is not enabled")
 	}
 	j := &nsjail.OrderedJail{Args: c.Command, Argv0: c.Argv0, Env: environment(c.Env), Steps: c.Steps, Caps: c.Caps,
 		NewUser: c.UnshareUser, NewIPC: c.UnshareIPC, NewPID: c.UnsharePID, NewNet: c.UnshareNet, NewUTS: c.UnshareUTS,
@@ -24,7 +26,7 @@ func (c *call) describe() (*nsjail.OrderedJail, error) {
 		UID:       c.UID, GID: c.GID, Userns: c.UsernsFD, Userns2: c.Userns2FD, PIDNS: c.PIDNSFD,
 		DisableUserns: c.DisableUserns, AssertUserns: c.AssertUsernsDisabled, Unmapped: c.UsernsBlockFD != NoFD,
 		NewSession: c.NewSession, DieWithParent: c.DieWithParent, NoInit: c.AsPID1, Chdir: c.Chdir,
-		LockFiles: c.LockFiles, SyncFD: c.SyncFD, BlockFD: c.BlockFD}
+		LockFiles: c.LockFiles, SyncFD: c.SyncFD, BlockFD: c.BlockFD, ExecLabel: c.ExecLabel}
 	if os.Getuid() != 0 && c.UsernsFD == NoFD || c.UnshareUserTry && userNamespaces() {
 		j.NewUser = true
 	}

@@ -34,6 +34,8 @@ func general() []option {
 		{"argv0", "VALUE", "Set argv[0] to the value VALUE before running the program", (*parser).argv0},
 		{"level-prefix", "", "Prepend e.g. <3> to diagnostic messages",
 			set(func(o *Options) *bool { return &o.LevelPrefix })},
+		{"not-a-security-boundary", "", "Let some failures pass (none does: a mount has its flags before it is seen)",
+			func(*parser, []string) error { return nil }},
 	}
 }
 
