@@ -41,8 +41,8 @@ func (c *comparer) leave(path, reason string) error {
 	return nil
 }
 
-// unless leaves out a file with too many attributes, or what is mounted in the base. Other errors are returned.
-func (c *comparer) unless(err error, path string) error {
+// leaveOut leaves out a file with too many attributes, or what is mounted in the base. Other errors are returned.
+func (c *comparer) leaveOut(err error, path string) error {
 	switch {
 	case errors.Is(err, errAttributes):
 		return c.leave(path, errAttributes.Error())
@@ -132,12 +132,12 @@ func (c *comparer) entry(upper, base int, name, path string, opaque bool) error 
 	var old *State
 	if base >= 0 {
 		if old, err = c.hosts(base, name); err != nil {
-			return c.unless(err, path)
+			return c.leaveOut(err, path)
 		}
 	}
 	now, err := c.payloads(upper, name, st)
 	if err != nil {
-		return c.unless(err, path)
+		return c.leaveOut(err, path)
 	}
 	if now == nil {
 		return c.leave(path, fmt.Sprintf("it is one of many names of a file of %d bytes", st.Size))
@@ -246,7 +246,7 @@ func (c *comparer) remove(base int, name, path string) error {
 	}
 	old, err := c.hosts(base, name)
 	if old == nil || err != nil {
-		return c.unless(err, path)
+		return c.leaveOut(err, path)
 	}
 	if err := c.add(path, old, nil); err != nil {
 		return err

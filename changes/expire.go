@@ -35,7 +35,7 @@ var errBusy = errors.New("another brig is at work on it; wait until it has ended
 
 // lock locks a directory of the store: flock(2).
 func (s *Store) lock(name string) (*os.File, error) {
-	f, err := s.root.OpenFile(name, oddly, 0)
+	f, err := s.root.OpenFile(name, careful, 0)
 	if err != nil {
 		return nil, err
 	}

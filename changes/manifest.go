@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"strings"
 )
@@ -114,10 +115,28 @@ func (f *File) check() error {
 	return nil
 }
 
+// sum hashes and counts what is written to it.
+type sum struct {
+	hash.Hash
+	size int64
+}
+
+func newSum() *sum { return &sum{Hash: sha256.New()} }
+
+// Write implements io.Writer.
+func (s *sum) Write(b []byte) (int, error) {
+	s.size += int64(len(b))
+	return s.Hash.Write(b)
+}
+
+// digest returns the SHA-256 in hexadecimal.
+func (s *sum) digest() string { return hex.EncodeToString(s.Sum(nil)) }
+
 // digest returns the SHA-256 of a text in hexadecimal.
 func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	s := newSum()
+	_, _ = s.Write(text) // it never fails: package hash
+	return s.digest()
 }
 
 // isDigest reports whether s is a SHA-256 in hexadecimal.

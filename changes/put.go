@@ -1,8 +1,6 @@
 package changes
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -77,12 +75,12 @@ func (a *applier) write(t *task, dir int, temp string) error {
 	}
 	f := os.NewFile(uintptr(fd), temp)
 	defer f.Close()
-	h := sha256.New()
+	written := newSum()
 	a.at("content " + temp)
-	if _, err := io.Copy(io.MultiWriter(f, h), from); err != nil {
+	if _, err := io.Copy(io.MultiWriter(f, written), from); err != nil {
 		return err
 	}
-	if hex.EncodeToString(h.Sum(nil)) != t.file.New.SHA256 {
+	if written.digest() != t.file.New.SHA256 {
 		return errors.New("the layer has another content than the list of files")
 	}
 	if err = a.own(fd, dir, t.now); err == nil {

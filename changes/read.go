@@ -2,11 +2,8 @@ package changes
 
 import (
 	"archive/tar"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"strings"
@@ -25,12 +22,13 @@ type Set struct {
 	files []*File
 }
 
-// oddly are the flags to open what should be a file or directory of the store: a FIFO there does not block.
-const oddly = os.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_NOCTTY
+// careful has the flags to open a file or directory of the store. What else may be there by now, such as a FIFO, does
+// not block.
+const careful = os.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_NOCTTY
 
 // file opens a file of the set, which must be a regular one.
 func (s *Set) file(name string) (*os.File, error) {
-	f, err := s.store.root.OpenFile(s.ID+"/"+name, oddly, 0)
+	f, err := s.store.root.OpenFile(s.ID+"/"+name, careful, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +58,7 @@ func (s *Set) Files() ([]*File, error) {
 		return s.files, nil
 	}
 	var files []*File
-	f, err := s.verified(filesFile, &s.Table, func(in *hashed) (err error) {
+	f, err := s.verified(filesFile, &s.Table, func(in io.Reader, _ *sum) (err error) {
 		files, err = parseFiles(in)
 		return err
 	})
@@ -72,36 +70,23 @@ func (s *Set) Files() ([]*File, error) {
 }
 
 // verified reads a file of the set, and compares the digest of all of it. An error is a *DamagedError.
-func (s *Set) verified(name string, b *Blob, read func(*hashed) error) (*os.File, error) {
+func (s *Set) verified(name string, b *Blob, read func(io.Reader, *sum) error) (*os.File, error) {
 	f, err := s.file(name)
 	if err != nil {
 		return nil, &DamagedError{s.ID, err}
 	}
-	in := &hashed{r: io.LimitReader(f, b.Size), hash: sha256.New()}
-	err = read(in)
+	got := newSum()
+	in := io.TeeReader(io.LimitReader(f, b.Size), got)
+	err = read(in, got)
 	if _, cerr := io.Copy(io.Discard, in); cerr != nil {
 		err = cerr
-	} else if in.at != b.Size || digestPrefix+hex.EncodeToString(in.hash.Sum(nil)) != b.Digest {
+	} else if got.size != b.Size || digestPrefix+got.digest() != b.Digest {
 		err = errors.New("it has another digest") // rather than what is wrong with a text that somebody else has written
 	}
 	if err != nil {
 		return nil, errors.Join(&DamagedError{s.ID, fmt.Errorf("%s: %w", name, err)}, f.Close())
 	}
 	return f, nil
-}
-
-// hashed hashes and counts what is read.
-type hashed struct {
-	r    io.Reader
-	hash hash.Hash
-	at   int64
-}
-
-func (h *hashed) Read(b []byte) (int, error) {
-	n, err := h.r.Read(b)
-	h.hash.Write(b[:n])
-	h.at += int64(n)
-	return n, err
 }
 
 // span is where the content of a file is in a layer.
@@ -116,8 +101,8 @@ type contents struct {
 // open opens the layer and finds its files. The whole layer is read, to compare its digest.
 func (s *Set) open() (c *contents, err error) {
 	c = new(contents)
-	c.layer, err = s.verified(layerFile, &s.Layer, func(in *hashed) (err error) {
-		c.spans, err = index(in)
+	c.layer, err = s.verified(layerFile, &s.Layer, func(in io.Reader, got *sum) (err error) {
+		c.spans, err = index(in, got)
 		return err
 	})
 	return c, err
@@ -125,7 +110,7 @@ func (s *Set) open() (c *contents, err error) {
 
 // index finds the contents of the regular files of a layer. A hard link has that of the file that it names, which
 // comes first. A sparse file has none: layers of this package have no such files.
-func index(in *hashed) (map[string]span, error) {
+func index(in io.Reader, got *sum) (map[string]span, error) {
 	spans := map[string]span{}
 	r := tar.NewReader(in)
 	for n := 0; ; n++ {
@@ -142,7 +127,7 @@ func index(in *hashed) (map[string]span, error) {
 		name := strings.TrimSuffix(h.Name, "/")
 		switch h.Typeflag {
 		case tar.TypeReg:
-			spans[name] = span{in.at, h.Size}
+			spans[name] = span{got.size, h.Size} // archive/tar has read the header and nothing after it
 		case tar.TypeLink:
 			if s, ok := spans[h.Linkname]; ok {
 				spans[name] = s

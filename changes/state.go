@@ -2,8 +2,6 @@ package changes
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"slices"
 
@@ -122,8 +120,8 @@ func (r *reader) hash(fd int, s *State) error {
 	if r.buf == nil {
 		r.buf = make([]byte, bufferSize)
 	}
-	h, last := sha256.New(), byte('\n')
-	for s.Size = 0; ; {
+	content, last := newSum(), byte('\n')
+	for {
 		n, err := sys.Read(fd, r.buf)
 		if err != nil {
 			return err
@@ -132,18 +130,17 @@ func (r *reader) hash(fd int, s *State) error {
 			break
 		}
 		b := r.buf[:n]
-		if s.Size < binaryProbe {
-			s.binary = s.binary || bytes.IndexByte(b[:min(int64(n), binaryProbe-s.Size)], 0) >= 0
+		if content.size < binaryProbe {
+			s.binary = s.binary || isBinary(b[:min(int64(n), binaryProbe-content.size)])
 		}
-		h.Write(b)
+		_, _ = content.Write(b) // it never fails: package hash
 		s.lines += bytes.Count(b, []byte{'\n'})
 		last = b[n-1]
-		s.Size += int64(n)
 	}
 	if last != '\n' {
 		s.lines++
 	}
-	s.SHA256 = hex.EncodeToString(h.Sum(nil))
+	s.Size, s.SHA256 = content.size, content.digest()
 	return nil
 }
 

@@ -2,8 +2,6 @@ package changes
 
 import (
 	"bufio"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -203,12 +201,11 @@ func (s *Store) create(name, media string, write func(io.Writer) error) (b Blob,
 	if err != nil {
 		return b, err
 	}
-	buffered, hash := bufio.NewWriterSize(f, bufferSize), sha256.New()
-	if err = write(io.MultiWriter(buffered, hash)); err == nil {
+	buffered, written := bufio.NewWriterSize(f, bufferSize), newSum()
+	if err = write(io.MultiWriter(buffered, written)); err == nil {
 		err = errors.Join(buffered.Flush(), f.Sync())
 	}
-	size, serr := f.Seek(0, io.SeekCurrent)
-	return Blob{media, digestPrefix + hex.EncodeToString(hash.Sum(nil)), size}, errors.Join(err, serr, f.Close())
+	return Blob{media, digestPrefix + written.digest(), written.size}, errors.Join(err, f.Close())
 }
 
 // put is create of a text.

@@ -25,7 +25,7 @@ type Image struct {
 	Digest   string    `json:"digest"`             // of the manifest: sha256:HEX
 	Names    []string  `json:"names,omitempty"`    // full, sorted; Lookup gives that by which it was found, if any
 	Platform string    `json:"platform,omitempty"` // linux/amd64
-	Created  time.Time `json:"created,omitzero"`   // by its maker's word
+	Created  time.Time `json:"created,omitzero"`   // as its configuration has it
 	Added    time.Time `json:"added,omitzero"`     // to this store
 	Source   string    `json:"source,omitempty"`   // where it came from
 	Files    int64     `json:"files"`              // of the tree: all that has a name

@@ -13,7 +13,7 @@ var optional = []string{"/etc/locale.alias", "/etc/host.conf", "/etc/gai.conf", 
 	"/etc/profile.d", "/etc/bash.bashrc", "/etc/terminfo", "/etc/gss", "/etc/localtime", "/etc/timezone",
 	"/etc/ld.so.preload", "/etc/debian_version", "/etc/selinux", "/etc/perl", "/etc/papersize", "/etc/apt", "/etc/dpkg"}
 
-// idle reports whether a program does without a file.
+// idle reports whether programs do as well without a file.
 func idle(host string) bool {
 	return inOne(host, optional...) || under(host, "/etc") && strings.HasSuffix(host, "/sitecustomize.py")
 }
@@ -74,10 +74,10 @@ func (a *advisor) secrets(dir string) bool { return a.World.Secrets(dir, !a.call
 // callers reports whether the path is in the caller's directory, which the caller has named by being there.
 func (a *advisor) callers(host string) bool { return under(host, a.Dir) && !broad(a.Dir) }
 
-// shelves hold one directory for each program.
+// shelves are directories in which each program has one of its own, which is shown as a whole.
 var shelves = []string{"/opt", "/srv", "/var/lib", "/var/cache", "/usr/local", "/nix/store", "/snap", "/app"}
 
-// roots are names of which the directory that holds one is shown whole.
+// roots are names that only the top directory of a project has, which is shown as a whole.
 var roots = []string{"pyvenv.cfg", "package.json", "go.mod", "Cargo.toml", "conda-meta", ".git"}
 
 // widen chooses the directory that is shown instead of a file: the one that belongs together, without anything private.
@@ -131,7 +131,7 @@ func (a *advisor) hides(at string) bool {
 	return slices.ContainsFunc(a.Spec.Mounts, func(m nsjail.Mount) bool { return under(m.Target, at) })
 }
 
-// broad reports whether a directory holds what has nothing in common.
+// broad reports whether a directory is never shown as a whole, because what it holds has nothing in common.
 func broad(dir string) bool {
 	return strings.Count(dir, "/") < 2 || slices.Contains(shelves, dir) ||
 		slices.Contains([]string{"/var/tmp", "/var/run", "/usr/lib", "/usr/share", "/usr/bin"}, dir)

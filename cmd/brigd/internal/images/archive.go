@@ -98,7 +98,7 @@ func (c *command) openArchive(name string, in *intake) (files, error) {
 		err = a.read()
 	}
 	if err != nil {
-		a.Close() // it was only read
+		a.Close() // nothing was written that an error could lose
 		return nil, err
 	}
 	return a, nil

@@ -103,7 +103,7 @@ func (c *command) origin(in *intake, kind, where string) (o *origin, err error) 
 		o, err = fromLayout(set, ref)
 	}
 	if err != nil {
-		set.Close() // it was only read
+		set.Close() // nothing was written that an error could lose
 		return nil, err
 	}
 	o.close = func() { set.Close() }

@@ -29,7 +29,7 @@ func (r *reader) key(w *convert.Word, at string, v any) {
 	case "flag": // its note, whatever the value
 		r.Set(at, w.Flag, "")
 	case "own":
-		r.own(w.Name, at, v)
+		own()[w.Name](r, at, v)
 	case "none": // it is converted elsewhere, or concerns no run
 	case "refused":
 		r.fail(at, "%s", w.Text)
@@ -38,34 +38,24 @@ func (r *reader) key(w *convert.Word, at string, v any) {
 	}
 }
 
-// own converts a key that is like no other.
-func (r *reader) own(key, at string, v any) {
-	switch key {
-	case "command":
-		r.command = r.words(at, v)
-	case "entrypoint":
-		r.Entrypoint = r.words(at, v)
-	case "image":
-		r.image = r.text(at, v)
-	case "network_mode":
-		r.mode = true
-		r.Set(at, "network", r.text(at, v))
-	case "secrets":
-		r.files(at, key, "/run/secrets/", v)
-	case "configs":
-		r.files(at, key, "/", v)
-	case "env_file":
-		r.envFile(at, v)
-	case "ulimits":
-		r.ulimits(at, v)
-	case "ports":
-		r.ports(at, v)
-	case "security_opt":
-		r.securityOpt(at, v)
-	case "volumes":
-		r.volumes(at, v)
-	case "deploy":
-		r.deploy(at, v)
+// own returns the conversions of keys that are like no other.
+func own() map[string]func(r *reader, at string, v any) {
+	return map[string]func(*reader, string, any){
+		"command":    func(r *reader, at string, v any) { r.command = r.words(at, v) },
+		"configs":    func(r *reader, at string, v any) { r.files(at, "configs", "/", v) },
+		"deploy":     (*reader).deploy,
+		"entrypoint": func(r *reader, at string, v any) { r.Entrypoint = r.words(at, v) },
+		"env_file":   (*reader).envFile,
+		"image":      func(r *reader, at string, v any) { r.image = r.text(at, v) },
+		"network_mode": func(r *reader, at string, v any) {
+			r.mode = true
+			r.Set(at, "network", r.text(at, v))
+		},
+		"ports":        (*reader).ports,
+		"secrets":      func(r *reader, at string, v any) { r.files(at, "secrets", "/run/secrets/", v) },
+		"security_opt": (*reader).securityOpt,
+		"ulimits":      (*reader).ulimits,
+		"volumes":      (*reader).volumes,
 	}
 }
 
