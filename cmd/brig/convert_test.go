@@ -3,9 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"brig/cmd/brig/internal/convert"
 	"brig/internal/cli"
 	"brig/internal/test/asuser"
 )
@@ -44,6 +46,11 @@ func TestConvertEverything(t *testing.T) {
 		c := &conversion{store: t.TempDir(), std: cli.Stdio{In: os.Stdin}}
 		j, err := c.dialect(words)
 		if err == nil {
+			for _, n := range j.Notes {
+				if !slices.Contains([]convert.Effect{convert.Weaker, convert.Unknown, convert.Missing, convert.Ignored}, n.Effect) {
+					t.Errorf("%s: %s is no effect: the table names a conversion that there is not", name, n.Effect)
+				}
+			}
 			_, err = c.spec(j)
 		}
 		if err != nil && !strings.Contains(err.Error(), `"`) {
