@@ -69,6 +69,8 @@ type Options struct {
 	// saved every SaveEvery (DefaultSaveEvery) and by Close.
 	Store     string
 	SaveEvery time.Duration
+	// Pool, if set, keeps the snapshots, in place of Store and of memory.
+	Pool Pool
 	// StoreFailed, if set, is called when a sandbox, snapshot or change set cannot be saved, restored or removed.
 	StoreFailed func(id, what string, err error)
 }

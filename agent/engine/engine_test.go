@@ -205,7 +205,7 @@ func TestSandbox(t *testing.T) {
 	if err := e.DeleteFile(me, box.ID, "/work/big"); err != nil {
 		t.Error(err)
 	}
-	if got := e.Sandboxes(other); len(got) != 0 {
+	if got := listSandboxes(e, other); len(got) != 0 {
 		t.Errorf("another agent sees %v", got)
 	}
 	ended := make(chan *Response)

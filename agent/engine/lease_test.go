@@ -118,7 +118,7 @@ func TestNarrowedTokensHaveTheirOwnSandboxes(t *testing.T) {
 		_, err := g.PutFile(c.by, c.box, "json.py", strings.NewReader("print('mine')"), 0)
 		_, _, listed := g.ListFiles(c.by, c.box, "/work", false, "")
 		a := g.Run(context.Background(), c.by, &Request{Sandbox: c.box, Cmd: []string{"true"}}, nil)
-		seen := slices.ContainsFunc(g.Sandboxes(c.by), func(i SandboxInfo) bool { return i.ID == c.box })
+		seen := slices.ContainsFunc(listSandboxes(g.Engine, c.by), func(i SandboxInfo) bool { return i.ID == c.box })
 		if (err == nil) != c.sees || (listed == nil) != c.sees || (a.Status == "ok") != c.sees || seen != c.sees {
 			t.Errorf("%s: put %v, list %v, run %s %v, seen %v", name, err, listed, a.Status, a.Error, seen)
 		}

@@ -23,3 +23,8 @@ func newEngine(t *testing.T, o Options) *Engine {
 	})
 	return e
 }
+
+// listSandboxes returns a caller's sandboxes, which an engine without others always knows; listSnapshots likewise.
+func listSandboxes(e *Engine, c Caller) []SandboxInfo { list, _ := e.Sandboxes(c); return list }
+
+func listSnapshots(e *Engine, c Caller) []SnapshotInfo { list, _ := e.Snapshots(c); return list }

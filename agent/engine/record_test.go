@@ -106,7 +106,7 @@ func TestUnrecordedIsUndone(t *testing.T) {
 		t.Fatal(err, i)
 	}
 	f.Close()
-	if list := e.Sandboxes(Caller{}); len(list) != 1 {
+	if list := listSandboxes(e, Caller{}); len(list) != 1 {
 		t.Errorf("%v", list)
 	}
 }

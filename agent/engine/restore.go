@@ -125,3 +125,17 @@ func (k *shelf) restoreOne(id string, f *keep.File) error {
 	_ = k.e.record(about(audit.SandboxRestore, Caller{}, box)) // it was allowed before; the log counts missed events
 	return f.Close()
 }
+
+// addSnapshot restores a snapshot, and takes its file if it returns no error.
+func (e *Engine) addSnapshot(r *kept, f *keep.File) error {
+	hold, err := e.boxes.Hold(r.Account, f.Size())
+	if err != nil {
+		return err
+	}
+	s, err := newSnapshot(r, f, hold)
+	if err != nil {
+		hold.Release()
+		return err
+	}
+	return e.publish(s, r)
+}

@@ -94,7 +94,7 @@ func TestBaseAndChanges(t *testing.T) {
 			}
 			e := newEngine(t, Options{Store: dir, SaveEvery: time.Hour,
 				StoreFailed: func(id, what string, err error) { told += err.Error() }})
-			list := e.Sandboxes(me)
+			list := listSandboxes(e, me)
 			if !strings.Contains(told, c.told) || (told == "") != (c.told == "") || len(list) != min(len(c.want), 1) {
 				t.Fatalf("%q, %+v", told, list)
 			}

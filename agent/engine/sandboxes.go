@@ -117,14 +117,14 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 }
 
 // Sandboxes lists the caller's sandboxes.
-func (e *Engine) Sandboxes(c Caller) []SandboxInfo {
+func (e *Engine) Sandboxes(c Caller) ([]SandboxInfo, error) {
 	list := []SandboxInfo{}
 	for _, box := range e.boxes.List(c.agent()) {
 		if c.Grant.Covers(box.Chain) {
 			list = append(list, *e.info(box))
 		}
 	}
-	return list
+	return list, nil
 }
 
 // SandboxCount returns how many sandboxes exist, including those being created or removed.

@@ -111,7 +111,7 @@ func TestSandboxRequestsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v", name, box)
 		}
 	}
-	if list := e.Sandboxes(Caller{}); len(list) != 2 {
+	if list := listSandboxes(e, Caller{}); len(list) != 2 {
 		t.Errorf("what was refused has left %d sandboxes", len(list)-2)
 	}
 	for what, err := range map[string]error{

@@ -52,11 +52,14 @@ const look = `cd /work; chmod 700 d; chmod 700 d/e; cat d/e/f hard; readlink lin
 stat -c '%A %s %h' set sparse hard; ls -A | od -An -c | tr -d ' \n'; cat ..dots`
 
 func TestSnapshot(t *testing.T) {
-	for _, store := range []bool{false, true} {
-		t.Run(fmt.Sprint("store ", store), func(t *testing.T) {
+	for _, where := range []string{"memory", "store", "pool"} {
+		t.Run(where, func(t *testing.T) {
 			var o Options
-			if store {
+			switch where {
+			case "store":
 				o.Store = filepath.Join(t.TempDir(), "store")
+			case "pool":
+				o.Pool = &pool{}
 			}
 			e := newEngine(t, o)
 			me, other := Caller{Agent: "me"}, Caller{Agent: "other"}
@@ -105,10 +108,10 @@ func TestSnapshot(t *testing.T) {
 			if _, err := e.CreateSandbox(context.Background(), me, &SandboxRequest{From: s.ID, Disk: 1 << 12}); codeOf(err) != "disk_full" {
 				t.Errorf("a smaller sandbox: %v", err)
 			}
-			if list := e.Snapshots(me); len(list) != 1 || list[0] != *s || len(e.Snapshots(other)) > 0 {
+			if list := listSnapshots(e, me); len(list) != 1 || list[0].ID != s.ID || list[0].Bytes != s.Bytes || len(listSnapshots(e, other)) > 0 {
 				t.Errorf("%+v", list)
 			}
-			if err := e.DeleteSnapshot(me, s.ID); err != nil || len(e.Snapshots(me)) > 0 {
+			if err := e.DeleteSnapshot(me, s.ID); err != nil || len(listSnapshots(e, me)) > 0 {
 				t.Error(err)
 			}
 			if n := e.SandboxCount(); n != 3 {
@@ -303,8 +306,8 @@ func TestSandboxStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			e = restart(t, e, o, kill)
-			list := e.Sandboxes(me)
-			if len(list) != 1 || len(e.Sandboxes(Caller{Agent: "other"})) > 0 {
+			list := listSandboxes(e, me)
+			if len(list) != 1 || len(listSandboxes(e, Caller{Agent: "other"})) > 0 {
 				t.Fatalf("%+v", list)
 			}
 			now := list[0]
@@ -364,7 +367,7 @@ func TestDamagedStore(t *testing.T) {
 	}
 	time.Sleep(time.Until(short.Created.Add(time.Second)))
 	e = restart(t, e, o, true)
-	if list := e.Sandboxes(me); len(list) != 1 || list[0].ID != good.ID {
+	if list := listSandboxes(e, me); len(list) != 1 || list[0].ID != good.ID {
 		t.Errorf("%+v", list)
 	}
 	all := strings.Join(told, "\n")
@@ -398,19 +401,19 @@ func TestStoreOfTokens(t *testing.T) {
 	o.StoreFailed = func(id, what string, err error) { told = append(told, id+" "+what+": "+err.Error()) }
 	without := o
 	without.Ledger, without.TokenKeys = nil, nil
-	if e := restart(t, g.Engine, without, true); len(e.Sandboxes(Caller{})) > 0 || len(told) != 4 || !strings.Contains(told[0], "--token-key") {
+	if e := restart(t, g.Engine, without, true); len(listSandboxes(e, Caller{})) > 0 || len(told) != 4 || !strings.Contains(told[0], "--token-key") {
 		t.Errorf("without a key: %q", told)
 	}
-	sandbox, snapshots := g.caller(gone), g.Snapshots(g.caller(bot))
+	sandbox, snapshots := g.caller(gone), listSnapshots(g.Engine, g.caller(bot))
 	if err := token.Revoke(g.state, gone.ID(), "", time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	told = nil
 	e := restart(t, g.Engine, o, true)
-	if list := e.Sandboxes(Caller{}); len(list) != 1 || list[0].ID != kept || len(told) != 2 {
+	if list := listSandboxes(e, Caller{}); len(list) != 1 || list[0].ID != kept || len(told) != 2 {
 		t.Errorf("%+v, %q", list, told)
 	}
-	if list := e.Snapshots(g.caller(bot)); len(list) != 1 || list[0].ID != snapshots[0].ID || len(e.Snapshots(sandbox)) > 0 {
+	if list := listSnapshots(e, g.caller(bot)); len(list) != 1 || list[0].ID != snapshots[0].ID || len(listSnapshots(e, sandbox)) > 0 {
 		t.Errorf("%+v", list)
 	}
 	for what, err := range map[string]error{
@@ -428,7 +431,7 @@ func TestStoreOfTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.leases.look(time.Now())
-	if names, err := e.shelf.dir.Names(); len(names) > 0 || err != nil || len(e.Snapshots(Caller{})) > 0 {
+	if names, err := e.shelf.dir.Names(); len(names) > 0 || err != nil || len(listSnapshots(e, Caller{})) > 0 {
 		t.Errorf("after its revocation: %q, %v", names, err)
 	}
 }

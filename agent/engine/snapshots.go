@@ -47,6 +47,8 @@ type snapshot struct {
 	chain []string
 	hold  *workspace.Hold
 
+	account string // of its owner, if it comes from a pool
+
 	use   sync.RWMutex // read-locked while file is read
 	file  *keep.File   // nil: deleted
 	files workspace.Files
@@ -89,8 +91,10 @@ func (e *Engine) Snapshot(c Caller, id string) (*SnapshotInfo, error) {
 		hold.Release()
 		return nil, notKept(err)
 	}
-	e.enlist(s, r)
 	info := s.SnapshotInfo
+	if err := e.publish(s, r); err != nil {
+		return nil, notKept(errors.Join(err, s.close()))
+	}
 	return &info, nil
 }
 
@@ -136,7 +140,8 @@ func (e *Engine) pack(r *kept, box *workspace.Sandbox, hold *workspace.Hold) (*s
 	}
 	var f *keep.File
 	var err error
-	if e.shelf != nil {
+	onDisk := e.shelf != nil && e.opts.Pool == nil
+	if onDisk {
 		f, err = e.shelf.dir.Save(r.ID, write)
 	} else {
 		f, err = keep.Memory(write)
@@ -147,7 +152,7 @@ func (e *Engine) pack(r *kept, box *workspace.Sandbox, hold *workspace.Hold) (*s
 	s, err := newSnapshot(r, f, hold)
 	if err != nil {
 		err = errors.Join(err, f.Close())
-		if e.shelf != nil {
+		if onDisk {
 			err = errors.Join(err, e.shelf.dir.Remove(r.ID))
 		}
 	}
@@ -180,23 +185,11 @@ func (e *Engine) enlist(s *snapshot, r *kept) {
 	})
 }
 
-// addSnapshot restores a snapshot, and takes its file if it returns no error.
-func (e *Engine) addSnapshot(r *kept, f *keep.File) error {
-	hold, err := e.boxes.Hold(r.Account, f.Size())
-	if err != nil {
-		return err
-	}
-	s, err := newSnapshot(r, f, hold)
-	if err != nil {
-		hold.Release()
-		return err
-	}
-	e.enlist(s, r)
-	return nil
-}
-
 // dropSnapshot removes a snapshot that is in the list. Sandboxes that are being made from it are finished first.
 func (e *Engine) dropSnapshot(s *snapshot) (err error) {
+	if e.opts.Pool != nil {
+		return e.opts.Pool.Remove(s.ID)
+	}
 	e.snaps.mu.Lock()
 	known := e.snaps.all[s.ID] == s
 	delete(e.snaps.all, s.ID)
@@ -208,9 +201,17 @@ func (e *Engine) dropSnapshot(s *snapshot) (err error) {
 	if e.shelf != nil {
 		err = e.shelf.dir.Remove(s.ID)
 	}
+	return errors.Join(err, s.close())
+}
+
+// close closes the file of a snapshot that has one, after the sandboxes that are being made from it.
+func (s *snapshot) close() error {
 	s.use.Lock()
 	defer s.use.Unlock()
-	err = errors.Join(err, s.file.Close())
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
 	s.file = nil
 	s.hold.Release()
 	return err
@@ -218,9 +219,10 @@ func (e *Engine) dropSnapshot(s *snapshot) (err error) {
 
 // snapshotOf returns a snapshot that the caller may use, as box does for sandboxes.
 func (e *Engine) snapshotOf(c Caller, id string) (*snapshot, *nsjail.Refusal) {
-	e.snaps.mu.Lock()
-	s := e.snaps.all[id]
-	e.snaps.mu.Unlock()
+	s, err := e.findSnapshot(id)
+	if err != nil {
+		return nil, asRefusal(err, "sandbox", "snapshot_failed")
+	}
 	if s == nil || !c.mayUse(s) {
 		return nil, refuse("sandbox", "from", "not_found", "there is no such snapshot: it was never made, or deleted",
 			"list the snapshots")
@@ -234,19 +236,21 @@ func (c Caller) mayUse(s *snapshot) bool {
 }
 
 // Snapshots lists the caller's snapshots, the oldest first.
-func (e *Engine) Snapshots(c Caller) []SnapshotInfo {
+func (e *Engine) Snapshots(c Caller) ([]SnapshotInfo, error) {
+	all, err := e.allSnapshots()
+	if err != nil {
+		return nil, asRefusal(err, "sandbox", "snapshot_failed")
+	}
 	list := []SnapshotInfo{}
-	e.snaps.mu.Lock()
-	for _, s := range e.snaps.all {
+	for _, s := range all {
 		if c.mayUse(s) {
 			list = append(list, s.SnapshotInfo)
 		}
 	}
-	e.snaps.mu.Unlock()
 	slices.SortFunc(list, func(a, b SnapshotInfo) int {
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
-	return list
+	return list, nil
 }
 
 // DeleteSnapshot deletes one of the caller's snapshots. Sandboxes made from it stay.
@@ -263,28 +267,6 @@ func (e *Engine) DeleteSnapshot(c Caller, id string) error {
 		return no
 	}
 	return e.dropSnapshot(s)
-}
-
-// fromSnapshot completes a request that names a snapshot: its bounds are the defaults, and o.Fill puts its files into
-// the sandbox.
-func (e *Engine) fromSnapshot(c Caller, r *SandboxRequest, o *workspace.CreateOptions) *nsjail.Refusal {
-	if r.From == "" {
-		return nil
-	}
-	s, no := e.snapshotOf(c, r.From)
-	if no != nil {
-		return no
-	}
-	r.Disk, r.Inodes = cmp.Or(r.Disk, Size(s.Disk)), cmp.Or(r.Inodes, s.Inodes)
-	o.Fill = func(v workspace.Volume, size, inodes int64) error {
-		s.use.RLock()
-		defer s.use.RUnlock()
-		if s.file == nil {
-			return refuse("sandbox", "from", "not_found", "the snapshot is deleted", "name another one")
-		}
-		return s.files.Unpack(v, size, inodes)
-	}
-	return nil
 }
 
 // closeSnapshots closes their files. Those of the store stay there.

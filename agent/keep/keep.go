@@ -40,7 +40,7 @@ const (
 const Changes = ".changes"
 
 // name is what a file may be called, without Changes.
-var name = regexp.MustCompile(`^[a-z]{2}_[a-z0-9]{1,64}$`)
+var name = regexp.MustCompile(`^[a-z]{2}_[a-z0-9]{1,64}(-[A-Za-z0-9-]{1,41})?$`)
 
 // Dir is an open directory. Its methods may be called concurrently, but for two that save or remove the same name.
 type Dir struct {
@@ -139,18 +139,44 @@ func (d *Dir) Save(id string, pack func(io.Writer) (meta any, err error)) (*File
 	return k, nil
 }
 
-// Memory is Save to a file in memory, which ends when it is closed: memfd_create(2).
-func Memory(pack func(io.Writer) (meta any, err error)) (*File, error) {
+// memory makes an empty file in memory, which ends when it is closed: memfd_create(2).
+func memory() (*os.File, error) {
 	fd, err := unix.MemfdCreate("brig-snapshot", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
-	f := os.NewFile(uintptr(fd), "snapshot")
+	return os.NewFile(uintptr(fd), "snapshot"), nil
+}
+
+// Memory is Save to a file in memory.
+func Memory(pack func(io.Writer) (meta any, err error)) (*File, error) {
+	f, err := memory()
+	if err != nil {
+		return nil, err
+	}
 	k, err := write(f, pack)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return k, nil
+}
+
+// Receive copies a whole file (File.Whole) to memory, and checks it.
+func Receive(r io.Reader) (*File, error) {
+	f, err := memory()
+	if err != nil {
+		return nil, err
+	}
+	if _, err = io.Copy(f, r); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		var k *File
+		if k, err = check(f); err == nil {
+			return k, nil
+		}
+	}
+	return nil, errors.Join(err, f.Close())
 }
 
 // Remove removes a file, and then its changes. What is not there is no error.
@@ -173,6 +199,11 @@ type File struct {
 
 // Layer reads the layer from its start.
 func (k *File) Layer() *io.SectionReader { return io.NewSectionReader(k.f, headSize, k.size) }
+
+// Whole reads all of the file, for Receive.
+func (k *File) Whole() *io.SectionReader {
+	return io.NewSectionReader(k.f, 0, headSize+k.size+int64(len(k.Meta))+1+tailSize)
+}
 
 // Size returns the size of the layer in bytes.
 func (k *File) Size() int64 { return k.size }

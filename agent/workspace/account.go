@@ -45,6 +45,15 @@ func (s *Store) reserve(b *Sandbox) error {
 	return nil
 }
 
+// Fits returns an error unless an account may have one thing more of a size, which is kept elsewhere. It has count
+// things there, of own bytes, and all have all bytes.
+func (s *Store) Fits(size int64, count int, own, all int64) error {
+	if count >= s.o.MaxPerAgent {
+		return refuse(CodeTooMany, "The agent has %d snapshots, as many as it may have", count)
+	}
+	return s.fits(size, account{count, own}, account{bytes: all})
+}
+
 // fits returns an error unless there is room for more bytes.
 func (s *Store) fits(size int64, own, all account) error {
 	switch {

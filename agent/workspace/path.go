@@ -64,6 +64,19 @@ func CheckPath(path string) error {
 	return err
 }
 
+// Abs returns a path as an absolute one without needless slashes and dots. An absolute one that no method accepts stays
+// as it is, so that they refuse it.
+func Abs(path string) (string, error) {
+	p, err := parse(path)
+	switch {
+	case err != nil && strings.HasPrefix(path, "/"):
+		return path, nil
+	case p.slash && len(p.names) > 0:
+		return p.String() + "/", err
+	}
+	return p.String(), err
+}
+
 // below parses a path that must be below an area.
 func below(path string) (place, error) {
 	p, err := parse(path)

@@ -10,7 +10,7 @@ import (
 
 // Sandbox is a Volume of an agent in a Store. Its methods may be called concurrently.
 type Sandbox struct {
-	ID      string // "sb_" and 130 random bits
+	ID      string // "sb_", 130 random bits, and StoreOptions.Name
 	Agent   string
 	Created time.Time
 	CreateOptions

@@ -15,6 +15,8 @@ import (
 
 // StoreOptions configures a Store. Zero values mean the defaults in parentheses.
 type StoreOptions struct {
+	// Name, if set, ends the ids of sandboxes, after a hyphen: it tells where a sandbox is.
+	Name string
 	// Make creates a Volume with a size in bytes and a number of inodes, with the directories input, work and output.
 	// It may be called concurrently.
 	Make func(size, inodes int64) (Volume, error)
@@ -99,6 +101,9 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 	o.Account = cmp.Or(o.Account, agent)
 	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, CreateOptions: o, store: s,
 		runs: map[context.Context]context.CancelCauseFunc{}}
+	if s.o.Name != "" {
+		b.ID += "-" + s.o.Name
+	}
 	if o.Past != nil {
 		b.ID = o.Past.ID
 	}

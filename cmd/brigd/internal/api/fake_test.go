@@ -133,7 +133,7 @@ func (f *fake) CreateSandbox(_ context.Context, c engine.Caller, r *engine.Sandb
 	return &b.info, nil
 }
 
-func (f *fake) Sandboxes(c engine.Caller) (list []engine.SandboxInfo) {
+func (f *fake) Sandboxes(c engine.Caller) (list []engine.SandboxInfo, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, b := range f.boxes {
@@ -141,7 +141,7 @@ func (f *fake) Sandboxes(c engine.Caller) (list []engine.SandboxInfo) {
 			list = append(list, b.info)
 		}
 	}
-	return list
+	return list, nil
 }
 
 func (f *fake) box(c engine.Caller, id string) (*fakeBox, error) {
@@ -181,7 +181,7 @@ func (f *fake) Snapshot(c engine.Caller, id string) (*engine.SnapshotInfo, error
 	return &engine.SnapshotInfo{ID: "sn_of_" + id, Agent: b.info.Agent, Sandbox: id, State: "idle"}, nil
 }
 
-func (f *fake) Snapshots(c engine.Caller) []engine.SnapshotInfo { return nil }
+func (f *fake) Snapshots(c engine.Caller) ([]engine.SnapshotInfo, error) { return nil, nil }
 
 func (f *fake) DeleteSnapshot(c engine.Caller, id string) error {
 	if id, ok := strings.CutPrefix(id, "sn_of_"); ok {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -99,6 +100,9 @@ func (c *call) getFile() (any, error) {
 	h.Set("Content-Disposition", "attachment")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Length", strconv.FormatInt(info.Size, 10))
+	if text, err := json.Marshal(info); err == nil { // it is plain data
+		h.Set(front.FileHeader, string(text))
+	}
 	c.WriteHeader(http.StatusOK)
 	if c.R.Method == http.MethodHead {
 		return nil, nil

@@ -153,7 +153,11 @@ type stream struct {
 func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, req *engine.Request, kind string,
 	in *stdin) error {
 	s := &stream{call: c, kind: kind, in: in, cancel: cancel}
-	resp := c.Engine.Run(ctx, c.Caller, req, s.write)
+	write := s.write
+	if c.R.Header.Get(front.WholeHeader) != "" {
+		req.Watch, write = s.write, nil
+	}
+	resp := c.Engine.Run(ctx, c.Caller, req, write)
 	req.Ended()
 	if s.going != nil {
 		c.runs.Delete(s.going.id)

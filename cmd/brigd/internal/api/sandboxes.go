@@ -3,6 +3,7 @@ package api
 import (
 	"brig/agent/engine"
 	"brig/cmd/brigd/internal/front"
+	"brig/cmd/brigd/internal/live"
 )
 
 func (c *call) createSandbox() (any, error) {
@@ -22,12 +23,17 @@ func (c *call) createSandbox() (any, error) {
 }
 
 func (c *call) listSandboxes() (any, error) {
-	return SandboxList{append([]engine.SandboxInfo{}, c.Engine.Sandboxes(c.Caller)...)}, nil
+	list, err := c.Engine.Sandboxes(c.Caller)
+	return SandboxList{append([]engine.SandboxInfo{}, list...)}, err
 }
 
 func (c *call) getSandbox() (any, error) { return c.Engine.Sandbox(c.Caller, c.id) }
 
 func (c *call) listRuns() (any, error) {
+	if c.Runs != nil {
+		list, err := c.Runs(c.Caller, c.id)
+		return RunList{append([]live.Run{}, list...)}, err
+	}
 	info, err := c.Engine.Sandbox(c.Caller, c.id)
 	if err != nil {
 		return nil, err
@@ -46,7 +52,8 @@ func (c *call) createSnapshot() (any, error) {
 }
 
 func (c *call) listSnapshots() (any, error) {
-	return SnapshotList{append([]engine.SnapshotInfo{}, c.Engine.Snapshots(c.Caller)...)}, nil
+	list, err := c.Engine.Snapshots(c.Caller)
+	return SnapshotList{append([]engine.SnapshotInfo{}, list...)}, err
 }
 
 func (c *call) deleteSnapshot() (any, error) { return nil, c.Engine.DeleteSnapshot(c.Caller, c.id) }

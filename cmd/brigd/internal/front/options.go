@@ -17,6 +17,14 @@ import (
 	"brig/nsjail"
 )
 
+// Headers between brigds of a queue.
+const (
+	// WholeHeader asks that the last event of a stream has the output, too.
+	WholeHeader = "Brig-Whole"
+	// FileHeader describes the file of an answer, in JSON.
+	FileHeader = "Brig-File"
+)
+
 // Engine is what runs things: an *engine.Engine. Errors that are *nsjail.Refusal keep their words; others are faults.
 type Engine interface {
 	Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response
@@ -28,11 +36,11 @@ type Engine interface {
 	ApplyChanges(c engine.Caller, id string, r *engine.ApplyRequest) (*engine.Applied, error)
 	DiscardChanges(c engine.Caller, id string) error
 	CreateSandbox(ctx context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo, error)
-	Sandboxes(c engine.Caller) []engine.SandboxInfo
+	Sandboxes(c engine.Caller) ([]engine.SandboxInfo, error)
 	Sandbox(c engine.Caller, id string) (*engine.SandboxInfo, error)
 	DeleteSandbox(c engine.Caller, id string) error
 	Snapshot(c engine.Caller, id string) (*engine.SnapshotInfo, error)
-	Snapshots(c engine.Caller) []engine.SnapshotInfo
+	Snapshots(c engine.Caller) ([]engine.SnapshotInfo, error)
 	DeleteSnapshot(c engine.Caller, id string) error
 	PutFile(c engine.Caller, id, path string, r io.Reader, mode fs.FileMode) (*engine.FileInfo, error)
 	GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error)
@@ -137,7 +145,8 @@ type Options struct {
 	Health  func() map[string]string
 	Metrics http.Handler
 	Live    *live.Table
-	MaxFile int64 // bytes of a file up or down
+	Runs    func(c engine.Caller, sandbox string) ([]live.Run, error) // those of Live if it is nil
+	MaxFile int64                                                     // bytes of a file up or down
 }
 
 // Face is what the requests of one face share.

@@ -34,7 +34,8 @@ var statuses = map[string]int{
 	"out_of_sandbox_space": 507,
 	// codes of the queue
 	"no_queue": 404, "key_reused": 422, "bad_key": 400, "bad_priority": 400, "not_queued": 400, "operator_only": 403,
-	"run_given_up": 500, "stream_broken": 500, "worker_gone": 503,
+	"run_given_up": 500, "stream_broken": 500, "worker_gone": 503, "no_worker": 503,
+	"sandbox_gone": 410,
 	// temporary errors: see again
 	"queue_unavailable": 503,
 	"token_ledger":      503, "audit_unavailable": 503, "machine_full": 503,
@@ -42,7 +43,8 @@ var statuses = map[string]int{
 
 // again is the number of seconds after which to retry a temporary error.
 var again = map[string]int{"token_ledger": 5, "audit_unavailable": 5, "machine_full": 5, "too_much_work": 1,
-	"too_many_requests": 1, "body_budget": 1, "too_many_sessions": 5, "draining": 5, "queue_unavailable": 2}
+	"too_many_requests": 1, "body_budget": 1, "too_many_sessions": 5, "draining": 5, "queue_unavailable": 2,
+	"no_worker": 2}
 
 // layers maps layers to their HTTP status.
 var layers = map[string]int{"request": 400, "auth": 401, "token": 403, "policy": 403, "quota": 429, "queue": 429,

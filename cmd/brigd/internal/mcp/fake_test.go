@@ -96,11 +96,11 @@ func (f *fake) Snapshot(c engine.Caller, id string) (*engine.SnapshotInfo, error
 	return &engine.SnapshotInfo{ID: name, Files: int64(len(box))}, nil
 }
 
-func (f *fake) Snapshots(engine.Caller) (list []engine.SnapshotInfo) {
+func (f *fake) Snapshots(engine.Caller) (list []engine.SnapshotInfo, err error) {
 	for id := range f.snaps {
 		list = append(list, engine.SnapshotInfo{ID: id})
 	}
-	return list
+	return list, nil
 }
 
 func (f *fake) DeleteSnapshot(_ engine.Caller, id string) error {

@@ -58,7 +58,11 @@ func takeSnapshot(ctx context.Context, c *call, _ *noArgs) *sdk.CallToolResult {
 }
 
 func listSnapshots(_ context.Context, c *call, _ *noArgs) *sdk.CallToolResult {
-	out := &snapshotsOut{Snapshots: append([]engine.SnapshotInfo{}, c.Engine.Snapshots(c.who())...)}
+	list, err := c.Engine.Snapshots(c.who())
+	if err != nil {
+		return c.refuse(asRefusal(err))
+	}
+	out := &snapshotsOut{Snapshots: append([]engine.SnapshotInfo{}, list...)}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d snapshots:\n", len(out.Snapshots))
 	for _, s := range out.Snapshots {
