@@ -82,6 +82,9 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 	o.WarmFailed = func(language string, err error) {
 		log.Error("warm interpreters could not be replaced by those with other limits", "language", language, "error", err)
 	}
+	if err = p.connectQueue(ctx, &o); err != nil {
+		return p, err
+	}
 	if p.engine, err = engine.New(o); errors.Is(err, engine.ErrStore) {
 		return p, fmt.Errorf("--sandbox-store: %w", err)
 	} else if err != nil {
@@ -99,10 +102,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 	if c.GoCache {
 		go p.fillGoCache(ctx)
 	}
-	if err = p.openQueue(ctx); err != nil {
-		return p, err
-	}
-	return p, nil
+	return p, p.openQueue(ctx)
 }
 
 // fillGoCache compiles Go's standard library in the background. Runs that start earlier do without the cache.

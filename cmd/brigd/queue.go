@@ -12,9 +12,11 @@ import (
 
 	"brig/agent/engine"
 	"brig/cmd/brigd/internal/admit"
+	"brig/cmd/brigd/internal/api"
 	"brig/cmd/brigd/internal/config"
 	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/queue"
+	"brig/cmd/brigd/internal/remote"
 	"brig/internal/cli"
 	"brig/internal/sys"
 )
@@ -26,6 +28,7 @@ type queued struct {
 	queue  *queue.Queue
 	front  *queue.Front
 	worker *queue.Worker
+	http   *http.Server // of what concerns sandboxes, for other brigds of the queue
 	end    context.CancelFunc
 }
 
@@ -47,8 +50,8 @@ func (d *service) watched() http.Handler {
 	})
 }
 
-// openQueue connects to the queue that the settings name, if they name one, and starts to take runs from it.
-func (p *daemon) openQueue(ctx context.Context) (err error) {
+// connectQueue connects to the queue that the settings name, if they name one. The engine keeps its snapshots there.
+func (p *daemon) connectQueue(ctx context.Context, e *engine.Options) (err error) {
 	j := &p.c.JetStream
 	if j.At == "" {
 		return nil
@@ -74,25 +77,66 @@ func (p *daemon) openQueue(ctx context.Context) (err error) {
 	if p.queued.queue, err = queue.Connect(ctx, o); err != nil {
 		return fmt.Errorf("--jetstream: %w", err)
 	}
+	e.Sandboxes.Name, e.Pool = o.Name, queue.Snapshots{Queue: p.queued.queue}
+	return nil
+}
+
+// openQueue starts to take runs from the queue, and to put runs into it.
+func (p *daemon) openQueue(ctx context.Context) (err error) {
+	q := p.queued.queue
+	if q == nil {
+		return nil
+	}
 	watch, end := context.WithCancel(context.WithoutCancel(ctx))
 	p.queued.end = end
-	go p.queued.queue.Watch(watch)
+	go q.Watch(watch)
 	if p.ledger != nil {
-		go p.queued.queue.ShareRevocations(watch, p.c.StateDir)
+		go q.ShareRevocations(watch, p.c.StateDir)
 	}
+	o := p.workerOptions()
 	if p.c.Slots() > 0 {
-		if err := p.startWorker(); err != nil {
+		if p.queued.worker, err = queue.StartWorker(q, o); err != nil {
 			return fmt.Errorf("--jetstream: %w", err)
 		}
 	}
-	if p.c.Command == "worker" {
-		return nil
+	if err = p.serveSandboxes(&o); err != nil || p.c.Command == "worker" {
+		return err
 	}
-	p.queued.front, err = queue.NewFront(p.queued.queue, p.engine.Count)
+	p.queued.front, err = queue.NewFront(q, p.engine.Count)
 	return err
 }
 
-func (p *daemon) startWorker() (err error) {
+// serveSandboxes serves HTTP by the queue: who waits for a run in a sandbox, or reads its files, talks to its worker.
+func (p *daemon) serveSandboxes(o *queue.WorkerOptions) error {
+	var room func() (int, bool)
+	if w := p.queued.worker; w != nil {
+		room = func() (int, bool) {
+			n := p.engine.SandboxCount()
+			return n, n < p.c.Engine.Sandboxes.Max && w.Short() == "" && !w.Ends()
+		}
+	}
+	l, err := p.queued.queue.ServeSandboxes(room)
+	if err != nil {
+		return fmt.Errorf("--jetstream: %w", err)
+	}
+	f := front.Options{Engine: p.local(), Gate: p.trace.Gate(p.places), Version: version, Logger: p.log,
+		MaxBody: jsonGrowth * int64(p.c.MaxBody), Trace: p.trace.Request, Authenticate: o.Authenticate,
+		MaxRequests: p.c.MaxRequests, BodyTime: always, Ready: func() bool { return true },
+		Health: func() map[string]string { return nil }, Metrics: http.NotFoundHandler(), Live: &p.live,
+		MaxFile: int64(p.c.MaxFile)}
+	p.queued.http = api.HTTPServer(api.New(f), p.log)
+	go func() { _ = p.queued.http.Serve(l) }() // it ends with the listener
+	return nil
+}
+
+const (
+	// jsonGrowth is by how much the JSON of a request may be longer than what its caller has sent.
+	jsonGrowth = 6
+	// always is a time without an end: the brigd that was asked bounds how long a body may take.
+	always = 366 * 24 * time.Hour
+)
+
+func (p *daemon) workerOptions() queue.WorkerOptions {
 	dirs := []string{os.TempDir()}
 	for _, dir := range []string{p.c.StateDir, p.c.Engine.Store, p.c.Engine.ChangesDir} {
 		if dir != "" {
@@ -111,9 +155,8 @@ func (p *daemon) startWorker() (err error) {
 		}
 		return queue.Short(dirs...)
 	}
-	p.queued.worker, err = queue.StartWorker(p.queued.queue, queue.WorkerOptions{Runner: p.local(),
-		Slots: p.c.Slots(), Enter: p.places.Enter, RequireToken: p.c.RequireToken, Short: short})
-	return err
+	return queue.WorkerOptions{Runner: p.local(), Slots: p.c.Slots(), Enter: p.places.Enter,
+		RequireToken: p.c.RequireToken, Short: short}
 }
 
 // newGates returns the gate of requests and that of jails. They are one, unless a queue is in between: what waits for
@@ -134,58 +177,34 @@ func (p *daemon) newGates() (gate, places *admit.Gate) {
 }
 
 // local returns the engine of this process as HTTP and MCP use it.
-func (p *daemon) local() localEngine { return localEngine{p.engine, p.runs, p.metrics, &p.launcher} }
+func (p *daemon) local() localEngine {
+	return localEngine{p.engine, p.runs, p.metrics, &p.launcher}
+}
 
 // served returns the engine that HTTP and MCP use: this process's, or the queue.
 func (p *daemon) served() front.Engine {
 	if p.queued.front == nil {
 		return p.local()
 	}
-	return queuedEngine{turns{p.local(), p}, p.queued.front}
+	return queuedEngine{remote.New(p.local(), p.queued.queue, p.engine.Count), p.queued.front, p.local()}
 }
 
-// turns is the engine of this process for runs that do not go through the queue: they have places like those that do.
-type turns struct {
-	localEngine
-	p *daemon
-}
-
-// Run waits for a place, and runs a request.
-func (t turns) Run(ctx context.Context, c engine.Caller, r *engine.Request,
-	stream func(engine.Event)) *engine.Response {
-	release, err := t.p.places.Enter(ctx, c.Key())
-	if err != nil {
-		a := &engine.Response{ID: r.ID, Status: "cancelled", ExitCode: -1}
-		if no := front.AsRefusal(err); no != nil {
-			a.Status, a.Error = "refused", no
-		}
-		return a
-	}
-	defer release()
-	ended := r.Ended
-	r.Ended = func() {
-		release()
-		if ended != nil {
-			ended()
-		}
-	}
-	return t.localEngine.Run(ctx, c, r, stream)
-}
-
-// queuedEngine is the engine of a brigd whose runs go through the queue. Sandboxes are of this brigd alone.
+// queuedEngine is the engine of a brigd whose runs go through the queue.
 type queuedEngine struct {
-	turns
+	*remote.Engine
 	queue *queue.Front
+	own   localEngine
 }
 
-// Run puts a run into the queue and waits for its result. A run in a sandbox, or with a stream of input, is run here.
+// Run puts a run into the queue and waits for its result. A run in a sandbox, or with a stream of input, goes to a
+// worker at once: it could not begin again on another.
 func (e queuedEngine) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	stream func(engine.Event)) *engine.Response {
-	if r.Sandbox != "" || r.StdinReader != nil {
-		return e.turns.Run(ctx, c, r, stream)
-	}
-	ctx, cancel := e.bounded(ctx)
+	ctx, cancel := e.own.bounded(ctx)
 	defer cancel()
+	if r.Sandbox != "" || r.StdinReader != nil {
+		return e.Engine.Run(ctx, c, r, stream)
+	}
 	return e.queue.Run(ctx, c, r, stream)
 }
 
@@ -227,6 +246,9 @@ func (q *queued) close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), lastAnswers)
 		defer cancel()
 		errs = append(errs, q.drain(ctx))
+	}
+	if q.http != nil {
+		errs = append(errs, q.http.Close())
 	}
 	if q.end != nil {
 		q.end()

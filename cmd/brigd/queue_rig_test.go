@@ -159,11 +159,15 @@ func (p *proc) state(id, want string, header ...string) map[string]any {
 
 // events runs a script and returns the events of its stream.
 func (p *proc) events(ctx context.Context, script string, each func(map[string]any)) error {
+	return p.streamOf(ctx, "/v1/run", script, each)
+}
+
+func (p *proc) streamOf(ctx context.Context, path, script string, each func(map[string]any)) error {
 	body, err := json.Marshal(map[string]any{"cmd": []string{"/bin/sh", "-c", script}})
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, "POST", p.url+"/v1/run", strings.NewReader(string(body)))
+	r, err := http.NewRequestWithContext(ctx, "POST", p.url+path, strings.NewReader(string(body)))
 	if err != nil {
 		return err
 	}

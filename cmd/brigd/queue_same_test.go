@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -180,3 +181,101 @@ func TestQueueTokens(t *testing.T) {
 		}
 	}
 }
+
+// ids and times differ between two brigds; what was used is measured.
+var differing = regexp.MustCompile(`(sb|sn|run)_[a-z0-9]+(-a)?|"[0-9-]+T[0-9:.]+Z"|,"(usage|queue)":{[^{}]*({[^{}]*}[^{}]*)*}|,"user":"[^"]*"|[0-7]{11}\x00[0-7]{6}\x00 `)
+
+// step is a request about sandboxes, whose id and that of a snapshot stand for %s.
+type step struct {
+	method, path, body string
+	header             []string
+}
+
+// stepped returns a request about sandboxes: good ones of every kind, and bad ones.
+func stepped(r *rand.Rand) step {
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	json := []string{"Content-Type", "application/json"}
+	name := pick("work/a", "work/d/b", "output/c", "input/d", "work/a/x", "etc/passwd", "work/..", "work/link", "work/%20%3f%25", "work/d/")
+	dir := pick("/work", "/work/d", "/input", "nowhere", "/", "d", "./d", "/work/a", "")
+	box := "/v1/sandboxes/BOX"
+	s := [...]step{
+		{"POST", "/v1/sandboxes", pick(`{}`, `{"files":{"x":"<hello> & \u2028"}}`, `{"disk":"1m","inodes":64}`, `{"ttl":-1}`, `{"disk":"9t"}`, `{"files":{"../x":"y"}}`), json},
+		{"POST", "/v1/sandboxes", `{"from":"SNAP"}`, json},
+		{"POST", "/v1/sandboxes", `{"from":"sn_no"}`, json},
+		{"POST", box + "/exec", `{"cmd":["sh","-c","` + pick("ls -R /work /input /output; exit 3", "echo $$ > /work/a; mkdir -p /work/d; ln -s /etc/passwd /work/link", "seq 9", "kill -9 $$", "echo <&> 1>&2", "mkfifo /work/fifo") + `"]}`, json},
+		{"POST", box + "/exec", `{"language":"python","code":"print(open('/input/x').read())","files":{"x":"inline"},"max_output":` + pick("3", "1000") + `}`, json},
+		{"POST", box + "/exec", pick(`{"cmd":[]}`, `{"cmd":["no-such"]}`, `{"cmd":["true"],"sandbox":"other"}`, `{`, `{"cmd":["true"],"memory":-1}`, `{"cmd":["sleep","9"],"timeout":0.05}`), json},
+		{"POST", "/v1/run", `{"cmd":["cat","/work/a"],"sandbox":"` + pick("BOX", "sb_no", "sb_x-no.>", "../x") + `"}`, json},
+		{"PUT", box + "/files/" + name + pick("", "?mode=755", "?mode=9"), pick("", "text", strings.Repeat("large", 300_000)), nil},
+		{"GET", box + "/files/" + name, "", nil},
+		{"DELETE", box + "/files/" + name, "", nil},
+		{"GET", box + "/files?path=" + dir + pick("", "&recursive=1", "&after=/work/a", "&recursive=1&after=x", "&wrong=1"), "", nil},
+		{"GET", box + "/allowed?path=" + dir + pick("", "&write=1"), "", nil},
+		{"GET", box + "/tree?path=" + dir, "", nil},
+		{"PUT", box + "/tree?path=" + dir, pick("", "no archive", string(make([]byte, 1024))), nil},
+		{"POST", box + "/snapshot", "", nil},
+		{"GET", pick("/v1/snapshots", "/v1/sandboxes", box, box+"/runs", "/v1/sandboxes/sb_no"), "", nil},
+		{"DELETE", pick("/v1/snapshots/SNAP", box, "/v1/snapshots/sn_no", "/v1/sandboxes/sb_no", "/v1/snapshots/sn_no", "/v1/sandboxes/sb_no"), "", nil},
+	}[r.IntN(17)]
+	if r.IntN(8) == 0 {
+		s.header = append(s.header, "X-Agent-Id", pick("mallory", "default"))
+	}
+	if strings.HasSuffix(s.path, "/exec") && r.IntN(2) == 0 {
+		s.header = append(s.header, "Accept", "application/x-ndjson")
+	}
+	return s
+}
+
+// The same requests about sandboxes have the same answers by a brigd alone and by a worker of the queue.
+func TestQueueSandboxesAnswerAsHTTP(t *testing.T) {
+	args := []string{"--sandboxes-per-agent", "1000", "--sandboxes", "1000", "--sandbox-size", "8m", "--optional", "memory,memory_swap"}
+	direct := begin(t, nil, append([]string{"serve", "--listen", "unix:" + dir(t) + "/s"}, args...)...)
+	at := urls(cluster(t, 1))
+	worker(t, at, append(args, "--worker-name", "a")...)
+	queued := begin(t, nil, append([]string{"serve", "--listen", "unix:" + dir(t) + "/s", "--jetstream", at}, args...)...)
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 3))
+	t.Logf("seed %d", seed)
+	var ids [2]struct{ boxes, snaps []string }
+	n := size(200)
+	if asuser.Second() {
+		n /= 4
+	}
+	kinds := map[int]int{}
+	for range n {
+		s, which := stepped(r), r.IntN(1<<20)
+		var got [2]string
+		for i, p := range []*proc{direct, queued} {
+			known := &ids[i]
+			box, snap := "sb_none", "sn_none"
+			if n := len(known.boxes); n > 0 { // of the last three: earlier ones may be deleted
+				box = known.boxes[n-1-which%min(n, 3)]
+			}
+			if n := len(known.snaps); n > 0 {
+				snap = known.snaps[n-1-which%min(n, 3)]
+			}
+			put := strings.NewReplacer("BOX", box, "SNAP", snap)
+			w, text := p.send(s.method, put.Replace(s.path), put.Replace(s.body), s.header...)
+			var made struct{ ID string }
+			if w.StatusCode == 201 && json.Unmarshal([]byte(text), &made) == nil {
+				if strings.HasPrefix(made.ID, "sb_") {
+					known.boxes = append(known.boxes, made.ID)
+				} else {
+					known.snaps = append(known.snaps, made.ID)
+				}
+			}
+			if strings.Contains(w.Header.Get("Content-Type"), "ndjson") {
+				text = pieces.ReplaceAllString(text, "")
+			}
+			kinds[w.StatusCode]++
+			got[i] = fmt.Sprintf("%d %s %s", w.StatusCode, w.Header.Get("Content-Type"), differing.ReplaceAllString(text, "$1"))
+		}
+		if got[0] != got[1] {
+			t.Errorf("%s %s %.200s %v:\nby HTTP      %.2000s\nby the queue %.2000s", s.method, s.path, s.body, s.header, got[0], got[1])
+		}
+	}
+	t.Logf("answers by status: %v", kinds)
+}
+
+// pieces are how a stream of output is cut, which is by chance.
+var pieces = regexp.MustCompile(`"}\n{"type":"std(out|err)","data":"`)

@@ -133,6 +133,9 @@ func (d *service) options() front.Options {
 	o.Authenticate, o.Hosts, o.Origins, o.MaxRequests = d.auth.caller, d.c.Hosts, d.c.Origins, d.c.MaxRequests
 	o.Ready, o.Health, o.Metrics, o.Live = d.ready, d.health, d.metrics.Handler(), &d.live
 	o.MaxFile = int64(d.c.MaxFile)
+	if e, ok := o.Engine.(queuedEngine); ok {
+		o.Runs = e.Runs
+	}
 	return o
 }
 
@@ -199,7 +202,7 @@ func (d *service) drain(signals <-chan os.Signal, cancel context.CancelCauseFunc
 		case <-done:
 		}
 	}()
-	if err := errors.Join(d.gate.Drain(ctx), d.queued.drain(ctx)); err != nil {
+	if err := errors.Join(d.gate.Drain(ctx), d.queued.drain(ctx), d.places.Drain(ctx)); err != nil {
 		d.log.Warn("runs are cancelled", "running", d.gate.Running(), "cause", err)
 	}
 	for _, end := range d.ended {
@@ -207,7 +210,7 @@ func (d *service) drain(signals <-chan os.Signal, cancel context.CancelCauseFunc
 			d.log.Warn("a session is not ended in order", "error", err)
 		}
 	}
-	if d.gate.Running()+d.queued.running() > 0 {
+	if d.gate.Running()+d.queued.running()+d.places.Running() > 0 {
 		cancel(errors.New("brigd is shutting down"))
 	}
 }

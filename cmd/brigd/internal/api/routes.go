@@ -2,6 +2,7 @@ package api
 
 import (
 	"log/slog"
+	"net/http"
 	"slices"
 
 	"brig/agent/engine"
@@ -43,12 +44,18 @@ var usual = []int{400, 401, 403, 404, 405, 421, 500, 503}
 var yesNo = []string{"0", "1", "false", "true"}
 
 // routes returns the list of all routes.
-func routes() []route { return slices.Concat(runRoutes(), sandboxRoutes(), otherRoutes()) }
+func routes() []route {
+	boxes := sandboxRoutes()
+	for i := range boxes { // the worker that has it may be lost
+		boxes[i].fails = append(slices.Clip(boxes[i].fails), http.StatusGone)
+	}
+	return slices.Concat(runRoutes(), boxes, otherRoutes())
+}
 
 var (
 	stdinParam = param{"stdin", "stream: the standard input follows by POST /v1/runs/{id}/stdin, after what the field " +
 		"stdin says; only with a stream of events", []string{"stream"}}
-	runFails = []int{406, 408, 409, 413, 415, 422, 429, 501, 507}
+	runFails = []int{406, 408, 409, 410, 413, 415, 422, 429, 501, 507}
 )
 
 func runRoutes() []route {

@@ -122,6 +122,10 @@ func (c *Config) checkJetStream(command string) error {
 		" and --jetstream-key go together; add the other"); err != nil {
 		return err
 	}
+	if err := c.wrong(c.Slots() > 0 && c.Engine.Store != "" && j.Worker == "", "sandboxes.store",
+		" needs --worker-name NAME with a queue: the ids of sandboxes have the name, and it must stay"); err != nil {
+		return err
+	}
 	return c.wrong(j.Worker != "" && !workerName.MatchString(j.Worker), "jetstream.worker",
 		": %s is no worker's name; write letters, digits and hyphens, at most 41", words.Quote(j.Worker))
 }

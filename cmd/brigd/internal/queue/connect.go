@@ -27,6 +27,9 @@ type Queue struct {
 	revoked jetstream.KeyValue
 	files   jetstream.ObjectStore // of requests
 	large   jetstream.ObjectStore // of results, which are kept as long as their records
+	snaps   jetstream.ObjectStore // of snapshots
+	present jetstream.KeyValue    // the names of workers that live
+	own     *Sandboxes            // of this process; nil without
 	ackWait time.Duration
 	rates   rates
 	front   atomic.Pointer[Front] // of this process, or nil

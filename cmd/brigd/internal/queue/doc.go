@@ -9,9 +9,18 @@
 //	objects BRIG_LARGE   such results
 //	stream BRIG_DEAD     brig.dead.ID: runs that were given up, with the reason, for 30 days
 //	bucket BRIG_REVOKED  ids of revoked tokens, so that each brigd revokes what one of them has revoked
+//	objects BRIG_SNAPSHOTS  snapshots of sandboxes
+//	bucket BRIG_WORKERS  names of workers that live: their sandboxes are listed
 //
 // brig.wake.CLASS.LANE.TENANT tells that a run has come (the server publishes it), brig.cancel.ID ends one, and
-// brig.worker.NAME reaches one worker.
+// brig.worker.all asks the workers for their load. brig.place asks who has room for a sandbox, and brig.dial.NAME
+// connects to a worker.
+//
+// # Connections
+//
+// What is about a sandbox, or has a stream of input, is no message that can be delivered again. It is HTTP between two
+// brigds, in a tunnel of messages with a window: see tunnel and package remote. A peer that is killed is noticed within
+// a second, since the server answers what is sent to nobody, and one that is silent after AckWait.
 //
 // # Delivery
 //
@@ -33,7 +42,7 @@
 //
 // # Trust
 //
-// Who may publish to brig.runs may run what the workers' policies allow, as any agent. A capability token travels with
-// its run, and the worker verifies it again when the run starts. The server's own authentication and TLS decide who may
-// publish. Requests are stored as they are, with their secrets.
+// Who may publish to brig.runs or brig.dial may run what the workers' policies allow, as any agent. A capability token
+// travels with its run, and the worker verifies it again when the run starts. The server's own authentication and TLS
+// decide who may publish. Requests are stored as they are, with their secrets.
 package queue

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -147,22 +149,27 @@ func (d *delivery) beat() (stop func()) {
 	return cancel
 }
 
-// caller returns who has asked for the run. A token is verified again: it may have been revoked meanwhile.
-func (d *delivery) caller() (engine.Caller, *nsjail.Refusal) {
-	c := engine.Caller{Agent: d.j.Agent, Counted: true}
-	if d.j.Token == "" {
-		if d.Worker.o.RequireToken {
+// Authenticate returns who has sent a request to Sandboxes.
+func (o *WorkerOptions) Authenticate(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+	return o.caller(r.Header.Get("X-Agent-Id"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+}
+
+// caller returns who has asked for a run. A token is verified again: it may have been revoked meanwhile.
+func (o *WorkerOptions) caller(agent, token string) (engine.Caller, *nsjail.Refusal) {
+	c := engine.Caller{Agent: agent, Counted: true}
+	if token == "" {
+		if o.RequireToken {
 			return c, &nsjail.Refusal{Code: "token_required", Layer: "token",
-				Message:   "the worker " + d.Name() + " runs nothing without a capability token, and the run has none",
+				Message:   "the worker runs nothing without a capability token, and the run has none",
 				NextSteps: []string{"send a token with the request"}}
 		}
 		return c, nil
 	}
-	of, no := d.Worker.o.Runner.Authenticate(d.j.Token, time.Now())
+	of, no := o.Runner.Authenticate(token, time.Now())
 	if no != nil {
 		return c, no
 	}
-	if of.Agent != "" && d.j.Agent != "" && of.Agent != d.j.Agent {
+	if of.Agent != "" && agent != "" && of.Agent != agent {
 		return c, &nsjail.Refusal{Code: "agent_mismatch", Layer: "auth",
 			Message: "the run is of another agent than its token"}
 	}
@@ -174,7 +181,7 @@ func (d *delivery) caller() (engine.Caller, *nsjail.Refusal) {
 
 // run runs the run. ended is called when its jail has ended.
 func (d *delivery) run(ctx context.Context, how *engine.Delivery, ended func()) *engine.Response {
-	c, no := d.caller()
+	c, no := d.Worker.o.caller(d.j.Agent, d.j.Token)
 	if no != nil {
 		return refused(d.j.ID, no)
 	}

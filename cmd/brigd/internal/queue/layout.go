@@ -23,12 +23,16 @@ const (
 	revokedBucket = "BRIG_REVOKED"
 	filesBucket   = "BRIG_FILES"
 	largeBucket   = "BRIG_LARGE"
+	workersBucket = "BRIG_WORKERS"
+	snapsBucket   = "BRIG_SNAPSHOTS"
 
 	runsSubject   = "brig.runs."
 	deadSubject   = "brig.dead."
 	wakeSubject   = "brig.wake."
 	cancelSubject = "brig.cancel."
 	workerSubject = "brig.worker."
+	dialSubject   = "brig.dial."
+	placeSubject  = "brig.place"
 
 	keepDead = 30 * 24 * time.Hour
 	// duplicates is how long the server recognizes a run that was published twice. Later ones are recognized by their
@@ -113,6 +117,12 @@ func (q *Queue) make(ctx context.Context) (err error) {
 		return err
 	}
 	if q.revoked, err = q.bucket(ctx, revokedBucket, 0, replicas); err != nil {
+		return err
+	}
+	if q.present, err = q.bucket(ctx, workersBucket, keepWorker, replicas); err != nil {
+		return err
+	}
+	if q.snaps, err = q.objects(ctx, snapsBucket, 0, replicas); err != nil {
 		return err
 	}
 	if q.large, err = q.objects(ctx, largeBucket, keep, replicas); err != nil {

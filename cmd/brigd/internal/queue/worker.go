@@ -111,6 +111,9 @@ func (w *Worker) Short() string {
 	return w.short
 }
 
+// Ends reports whether no more runs are taken, since the worker ends.
+func (w *Worker) Ends() bool { return w.pull.Err() != nil }
+
 // Drain takes no more runs and waits until those that go on have ended, or ctx has. Then Kill is to be called before
 // the runs are cancelled.
 func (w *Worker) Drain(ctx context.Context) error {
