@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // One machine, nothing installed: brigd keeps the queue in a directory, and what waits there outlives a kill.
@@ -161,11 +160,10 @@ func TestQueueGivesUp(t *testing.T) {
 	for range 2 {
 		w := worker(t, "unix:"+d+"/q", append(share, "--slots", "2", "--running", "2", "--max-deliver", "2",
 			"--worker-name", "victim")...)
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			if _, h := w.do("GET", "/healthz", nil); h["details"].(map[string]any)["running"] == "2" {
-				break
-			}
-		}
+		soon(t, "both run", func() bool {
+			_, h := w.do("GET", "/healthz", nil)
+			return h["details"].(map[string]any)["running"] == "2"
+		})
 		w.signal(syscall.SIGKILL) // as the run would, by its memory
 		_ = w.cmd.Wait()
 	}
