@@ -1,4 +1,4 @@
-// Package bwrap is bubblewrap's command line (bwrap(1), versions 0.8 to 0.11) on top of this project's jails. Options
+// Package bwrap is bubblewrap's command line (bwrap(1), versions 0.8 to 0.12) on top of this project's jails. Options
 // are rows of a table (table.go); Parse turns words into Options, whose Steps keep the order of the words.
 package bwrap
 
