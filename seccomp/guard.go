@@ -33,52 +33,64 @@ func (p *Profile) guardArgs() {
 }
 
 func (p *Profile) guardFiles() {
-	eperm, enosys := uint(unix.EPERM), uint(unix.ENOSYS)
-	deny := func(name string, args ...Arg) {
-		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &eperm,
-			Args: args})
-	}
-	has := func(index uint, bit uint64) Arg {
-		return Arg{Index: index, Value: bit, ValueTwo: bit, Op: "SCMP_CMP_MASKED_EQ"}
-	}
 	for _, bit := range []uint64{unix.S_ISUID, unix.S_ISGID} {
 		for _, c := range []struct {
 			name string
 			mode uint
 		}{{"chmod", 1}, {"fchmod", 1}, {"creat", 1}, {"mknod", 1}, {"fchmodat", 2}, {"fchmodat2", 2}, {"mknodat", 2}} {
-			deny(c.name, has(c.mode, bit))
+			p.denyIf(unix.EPERM, c.name, has(c.mode, bit))
 		}
 		for _, creates := range []uint64{unix.O_CREAT, unix.O_TMPFILE &^ unix.O_DIRECTORY} {
-			deny("open", has(1, creates), has(2, bit))
-			deny("openat", has(2, creates), has(3, bit))
+			p.denyIf(unix.EPERM, "open", has(1, creates), has(2, bit))
+			p.denyIf(unix.EPERM, "openat", has(2, creates), has(3, bit))
 		}
 	}
 	// the mode of openat2 is behind a pointer, and io_uring opens files without a system call that a filter sees
 	for _, name := range []string{"openat2", "io_uring_setup"} {
-		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &enosys})
+		p.deny(unix.ENOSYS, name)
 	}
+}
+
+// allow adds a rule that allows a call if all conditions hold.
+func (p *Profile) allow(name string, args ...Arg) {
+	p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ALLOW", Args: args})
+}
+
+// deny adds a rule that refuses calls.
+func (p *Profile) deny(errno unix.Errno, names ...string) {
+	e := uint(errno)
+	p.Syscalls = append(p.Syscalls, Syscall{Names: names, Action: "SCMP_ACT_ERRNO", ErrnoRet: &e})
+}
+
+// denyIf adds a rule that refuses a call if all conditions hold.
+func (p *Profile) denyIf(errno unix.Errno, name string, args ...Arg) {
+	p.deny(errno, name)
+	p.Syscalls[len(p.Syscalls)-1].Args = args
+}
+
+// has is the condition that an argument has a bit.
+func has(index uint, bit uint64) Arg { return masked(index, bit, bit) }
+
+// is is the condition that an argument has a value. The kernel reads 32 bits of it.
+func is(index uint, value uint64) Arg { return masked(index, 1<<32-1, value) }
+
+func masked(index uint, mask, value uint64) Arg {
+	return Arg{Index: index, Value: mask, ValueTwo: value, Op: "SCMP_CMP_MASKED_EQ"}
 }
 
 // openTable returns the filter of a jail that is otherwise open (nsjail/internal/ordered): what lets a payload out of
 // its network or into its caller's terminal, and that no ordinary program needs.
 func openTable() (*Table, error) {
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
-	deny := func(errno unix.Errno, name string, index uint, mask, value uint64, more ...Arg) {
-		e := uint(errno)
-		args := append([]Arg{{Index: index, Value: mask, ValueTwo: value, Op: "SCMP_CMP_MASKED_EQ"}}, more...)
-		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &e, Args: args})
-	}
-	const all = 1<<32 - 1 // the kernel reads these arguments as 32 bits
 	for _, family := range []uint64{unix.AF_VSOCK, unix.AF_ALG} {
-		deny(unix.EAFNOSUPPORT, "socket", 0, all, family)
+		p.denyIf(unix.EAFNOSUPPORT, "socket", is(0, family))
 	}
 	const fioasync = 0x5452 // ioctl_tty(2)
 	for _, request := range []uint64{unix.TIOCSTI, unix.TIOCLINUX, fioasync} {
-		deny(unix.EPERM, "ioctl", 1, all, request)
+		p.denyIf(unix.EPERM, "ioctl", is(1, request))
 	}
 	// signals at the next key of a terminal, or the next event of any descriptor, for processes of the host: fcntl(2)
-	deny(unix.EPERM, "fcntl", 1, all, unix.F_SETSIG)
-	deny(unix.EPERM, "fcntl", 1, all, unix.F_SETFL, Arg{Index: 2, Value: unix.O_ASYNC, ValueTwo: unix.O_ASYNC,
-		Op: "SCMP_CMP_MASKED_EQ"})
+	p.denyIf(unix.EPERM, "fcntl", is(1, unix.F_SETSIG))
+	p.denyIf(unix.EPERM, "fcntl", is(1, unix.F_SETFL), has(2, unix.O_ASYNC))
 	return p.Resolve(Target{Arch: runtime.GOARCH})
 }

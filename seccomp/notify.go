@@ -1,10 +1,8 @@
 package seccomp
 
 import (
-	"encoding/binary"
 	"fmt"
 	"runtime"
-	"slices"
 
 	libseccomp "github.com/seccomp/libseccomp-golang"
 	"golang.org/x/sys/unix"
@@ -30,24 +28,16 @@ func NotifyDenials(bpf []byte) (out []byte, changed bool) {
 }
 
 func notify(bpf []byte, heard func(Action) bool) (out []byte, changed bool) {
-	p, err := decodeProgram(bpf)
-	if err != nil {
-		return bpf, false
-	}
-	out = slices.Clone(bpf)
-	for i, in := range p {
-		if in.code != bpfRet {
-			continue
-		}
-		if Action(in.k).Base() == Notify {
-			return bpf, false
-		}
-		if heard(Action(in.k)) {
-			binary.NativeEndian.PutUint32(out[i*insnSize+4:], uint32(Notify))
+	listens := false
+	out = rewrite(bpf, func(a Action) Action {
+		listens = listens || a.Base() == Notify
+		if heard(a) {
 			changed = true
+			return Notify
 		}
-	}
-	if !changed {
+		return a
+	})
+	if listens || !changed {
 		return bpf, false
 	}
 	return out, true
@@ -56,13 +46,26 @@ func notify(bpf []byte, heard func(Action) bool) (out []byte, changed bool) {
 // LeaveKills rewrites a guard for use with a profile that kills for the same foreign ABIs. The guard then allows these,
 // so that the profile's own action applies, which notifies a listener.
 func LeaveKills(guard []byte) []byte {
-	out := slices.Clone(guard)
-	for i := 0; i+insnSize <= len(out); i += insnSize {
-		if binary.NativeEndian.Uint16(out[i:]) == bpfRet && Action(binary.NativeEndian.Uint32(out[i+4:])) == KillProcess {
-			binary.NativeEndian.PutUint32(out[i+4:], uint32(Allow))
+	return rewrite(guard, func(a Action) Action {
+		if a == KillProcess {
+			return Allow
+		}
+		return a
+	})
+}
+
+// rewrite returns a filter with other answers. It does not change what is not a valid filter.
+func rewrite(bpf []byte, answer func(Action) Action) []byte {
+	p, err := decodeProgram(bpf)
+	if err != nil {
+		return bpf
+	}
+	for i := range p {
+		if p[i].code == bpfRet {
+			p[i].k = uint32(answer(Action(p[i].k)))
 		}
 	}
-	return out
+	return encode(p)
 }
 
 // NativeABI returns CallName's name for the machine's own ABI.

@@ -14,52 +14,38 @@ import (
 // (landlock(7)), so that calls that name a file by its path are refused. Those of an open file are not.
 func processTable(network, owns bool) (*Table, error) {
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
-	is := func(index uint, value uint64) Arg { // of an argument that the kernel reads as 32 bits
-		return Arg{Index: index, Value: 1<<32 - 1, ValueTwo: value, Op: "SCMP_CMP_MASKED_EQ"}
-	}
-	allow := func(name string, args ...Arg) {
-		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ALLOW", Args: args})
-	}
-	deny := func(errno unix.Errno, names ...string) {
-		e := uint(errno)
-		p.Syscalls = append(p.Syscalls, Syscall{Names: names, Action: "SCMP_ACT_ERRNO", ErrnoRet: &e})
-	}
-	denyIf := func(name string, args ...Arg) {
-		deny(unix.EPERM, name)
-		p.Syscalls[len(p.Syscalls)-1].Args = args
-	}
 	if network {
-		allow("socket", is(0, unix.AF_INET))
-		allow("socket", is(0, unix.AF_INET6))
-		allow("socket", is(0, unix.AF_NETLINK), is(2, unix.NETLINK_ROUTE))
+		p.allow("socket", is(0, unix.AF_INET))
+		p.allow("socket", is(0, unix.AF_INET6))
+		p.allow("socket", is(0, unix.AF_NETLINK), is(2, unix.NETLINK_ROUTE))
 	}
 	const kind = 0xf // the bits of a socket's type without flags: socket(2)
 	for _, stream := range []uint64{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} {
-		allow("socketpair", is(0, unix.AF_UNIX), Arg{Index: 1, Value: kind, ValueTwo: stream, Op: "SCMP_CMP_MASKED_EQ"})
+		p.allow("socketpair", is(0, unix.AF_UNIX), masked(1, kind, stream))
 	}
-	deny(unix.EPERM, "socket", "socketpair")
+	p.deny(unix.EPERM, "socket", "socketpair")
 	// of other processes: the kernel lets a process change those of its user
 	for _, name := range []string{"prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam",
 		"sched_setattr"} {
-		denyIf(name, Arg{Index: 0, Op: "SCMP_CMP_NE"})
+		p.denyIf(unix.EPERM, name, Arg{Index: 0, Op: "SCMP_CMP_NE"})
 	}
-	allow("setpriority", is(0, unix.PRIO_PROCESS), is(1, 0))
+	p.allow("setpriority", is(0, unix.PRIO_PROCESS), is(1, 0))
 	const ioprioProcess = 1 // IOPRIO_WHO_PROCESS
-	allow("ioprio_set", is(0, ioprioProcess), is(1, 0))
-	deny(unix.EPERM, "setpriority", "ioprio_set")
-	deny(unix.ENOSYS, "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd",
+	p.allow("ioprio_set", is(0, ioprioProcess), is(1, 0))
+	p.deny(unix.EPERM, "setpriority", "ioprio_set")
+	p.deny(unix.ENOSYS, "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd",
 		"msgrcv", "msgctl", "mq_open", "mq_unlink")
 	// a watch needs no right of Landlock; the mount table is the host's
-	deny(unix.ENOSYS, "inotify_init", "inotify_init1", "inotify_add_watch", "fanotify_init", "fanotify_mark", "statmount",
+	p.deny(unix.ENOSYS, "inotify_init", "inotify_init1", "inotify_add_watch", "fanotify_init", "fanotify_mark", "statmount",
 		"listmount", "io_uring_setup", "io_uring_enter", "io_uring_register", "clone3")
-	allow("clone", Arg{Index: 0, Value: namespaces, Op: "SCMP_CMP_MASKED_EQ"})
-	deny(unix.EPERM, "clone", "unshare", "setns", "keyctl", "add_key", "request_key", "bpf", "perf_event_open",
+	p.allow("clone", masked(0, namespaces, 0))
+	p.deny(unix.EPERM, "clone", "unshare", "setns", "keyctl", "add_key", "request_key", "bpf", "perf_event_open",
 		"userfaultfd", "syslog", "move_pages", "migrate_pages")
 	if owns {
-		allow("utimensat", Arg{Index: 1, Op: "SCMP_CMP_EQ"})
-		deny(unix.EPERM, "chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "utime", "utimes", "futimesat",
+		p.allow("utimensat", Arg{Index: 1, Op: "SCMP_CMP_EQ"})
+		p.deny(unix.EPERM, "chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "utime", "utimes", "futimesat",
 			"utimensat")
-		deny(unix.EOPNOTSUPP, "setxattr", "lsetxattr", "setxattrat", "removexattr", "lremovexattr", "removexattrat",
+		p.deny(unix.EOPNOTSUPP, "setxattr", "lsetxattr", "setxattrat", "removexattr", "lremovexattr", "removexattrat",
 			"getxattr", "lgetxattr", "getxattrat", "listxattr", "llistxattr", "listxattrat")
 	}
 	p.guardArgs()

@@ -3,7 +3,6 @@ package seccomp
 import (
 	"encoding/binary"
 	"fmt"
-	"runtime"
 	"slices"
 )
 
@@ -92,14 +91,6 @@ func Simulate(bpf []byte, d Data) Action {
 	if err != nil {
 		return KillProcess
 	}
-	return simulate(p, d)
-}
-
-func simulate(p []insn, d Data) Action {
-	if d.Arch == 0 {
-		a, _ := findArch(runtime.GOARCH)
-		d.Arch = a.audit
-	}
 	return run(p, d)
 }
 
@@ -107,7 +98,7 @@ func simulate(p []insn, d Data) Action {
 // arguments.
 func PermitsAll(bpf []byte, calls ...int32) bool {
 	p, err := decodeProgram(bpf)
-	return err == nil && !slices.ContainsFunc(calls, func(nr int32) bool { return !simulate(p, Data{Nr: nr}).Permits() })
+	return err == nil && !slices.ContainsFunc(calls, func(nr int32) bool { return !run(p, Data{Nr: nr}).Permits() })
 }
 
 // bigEndian reports whether the upper half of an argument is first in memory.
@@ -125,6 +116,9 @@ func (d Data) bytes() (b [dataLen]byte) {
 
 // run interprets a decoded program. Jumps go forward only, so it terminates.
 func run(p []insn, d Data) Action {
+	if d.Arch == 0 {
+		d.Arch = NativeAudit()
+	}
 	data := d.bytes()
 	var a uint32
 	for pc := 0; pc < len(p); pc++ {
