@@ -99,7 +99,7 @@ func cannotRunAhead(s *spec.Spec) string {
 	}
 	for i, m := range s.Mounts {
 		switch {
-		case slices.Contains([]spec.MountType{spec.MountTmpfs, spec.MountDir, spec.MountSymlink, spec.MountData}, m.Type):
+		case m.Type.OwnFiles():
 		case m.Type == spec.MountBind && m.Held != nil && !m.Writable: // it is the same file for every run
 		default:
 			return spec.Index("mounts", i) + ", a file of the host,"

@@ -92,9 +92,10 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 	if open(p, p.Paths.Read) && open(p, p.Paths.Write) {
 		return nil
 	}
+	if m.Type.OwnFiles() {
+		return nil
+	}
 	switch m.Type {
-	case nsjail.MountTmpfs, nsjail.MountDir, nsjail.MountSymlink, nsjail.MountData:
-		return nil // it has no source on the host
 	case nsjail.MountVolume:
 		if m.Writable && inputOf(m.Source) {
 			return p.refusal("paths.write", "path_not_allowed", field+": a sandbox's input is read-only",

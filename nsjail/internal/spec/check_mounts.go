@@ -108,20 +108,42 @@ func (c *checker) target(field string, m Mount) bool {
 	return true
 }
 
-// mountType is a row of the types of mounts.
+// mountType is a row of the table of types of mounts: what Check and policies know of a type.
 type mountType struct {
 	name   MountType
 	source string // what to write if Source is empty; "" if the type has no source
-	mode   bool   // the type has a mode of its own
+	fields string // the optional fields that the type has, separated by blanks
+	own    bool   // it shows nothing of the host, nor of another jail
 }
 
 var mountTypes = []mountType{
-	{MountBind, hostSource, false}, {MountTmpfs, "", true}, {MountDir, "", true},
-	{MountSymlink, "write the text of the symlink", false}, {MountFile, hostSource, true}, {MountData, "", true},
-	{MountVolume, hostSource, false}, {MountCOW, "name a directory of the host", false},
+	{name: MountBind, source: hostSource, fields: "writable plain no_exec"},
+	{name: MountTmpfs, fields: "mode size inodes no_exec", own: true},
+	{name: MountDir, fields: "mode", own: true},
+	{name: MountSymlink, source: "write the text of the symlink", own: true},
+	{name: MountFile, source: hostSource, fields: "mode"},
+	{name: MountData, fields: "mode content", own: true},
+	{name: MountVolume, source: hostSource, fields: "writable no_exec"},
+	{name: MountCOW, source: "name a directory of the host", fields: "size inodes store"},
 }
 
 const hostSource = "name a path of the host"
+
+// OwnFiles reports whether a mount of this type shows nothing of the host, nor of another jail.
+func (t MountType) OwnFiles() bool {
+	return slices.ContainsFunc(mountTypes, func(row mountType) bool { return row.name == t && row.own })
+}
+
+// having lists the types that have a field: "a tmpfs or a cow".
+func having(field string) string {
+	var types []string
+	for _, t := range mountTypes {
+		if slices.Contains(strings.Fields(t.fields), field) {
+			types = append(types, "a "+string(t.name))
+		}
+	}
+	return words.Or(types)
+}
 
 // mountFields checks that a mount has the fields of its type and no others.
 func (c *checker) mountFields(field string, m Mount) {
@@ -132,13 +154,18 @@ func (c *checker) mountFields(field string, m Mount) {
 	}
 	t := mountTypes[row]
 	c.source(field+".source", t, m.Source)
-	if m.Type == MountCOW && m.Writable {
-		c.add(field+".writable", "a cow is always writable", "remove it")
-	} else if m.Writable && m.Type != MountBind && m.Type != MountVolume {
-		c.add(field+".writable", "it is only for a bind or a volume", "remove it")
-	}
-	if m.Content != "" && m.Type != MountData {
-		c.add(field+".content", "it is only for a data", "remove it")
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"writable", m.Writable}, {"content", m.Content != ""}, {"plain", m.Plain},
+		{"no_exec", m.NoExec}, {"mode", m.Mode != ""}, {"size", m.Size > 0}, {"inodes", m.Inodes > 0}, {"store", m.Store != ""}} {
+		switch {
+		case !f.set || slices.Contains(strings.Fields(t.fields), f.name):
+		case f.name == "writable" && m.Type == MountCOW:
+			c.add(field+".writable", "a cow is always writable", "remove it")
+		default:
+			c.add(field+"."+f.name, "it is only for "+having(f.name), "remove it")
+		}
 	}
 	if len(m.Content) > MaxFileCopy {
 		c.add(field+".content", fmt.Sprintf("%d bytes are more than %s", len(m.Content), Bytes(MaxFileCopy)),
@@ -150,19 +177,13 @@ func (c *checker) mountFields(field string, m Mount) {
 	if m.Live && (m.Type != MountBind || m.Writable) {
 		c.add(field+".live", "it is only for a read-only bind", "remove it")
 	}
-	if m.Plain && m.Type != MountBind {
-		c.add(field+".plain", "it is only for a bind", "remove it")
-	}
-	if m.NoExec && m.Type != MountBind && m.Type != MountVolume && m.Type != MountTmpfs {
-		c.add(field+".no_exec", "it is only for a bind, a volume or a tmpfs", "remove it")
-	}
-	if m.Mode != "" {
-		c.mode(field+".mode", m, t.mode)
-	}
-	c.capacity(field, m)
-	if m.Store != "" && m.Type != MountCOW {
-		c.add(field+".store", "it is only for a cow", "remove it")
-		return
+	c.mode(field+".mode", m.Mode)
+	if n := min(int64(m.Size), m.Inodes); n < 0 {
+		name := "size"
+		if m.Size >= 0 {
+			name = "inodes"
+		}
+		c.add(field+"."+name, fmt.Sprintf("%d is negative", n), "write a positive number")
 	}
 	c.store(field+".store", m.Store)
 }
@@ -202,26 +223,9 @@ func (c *checker) unknownType(field, value string) {
 	c.add(field, words.Quote(value)+" is not a type of mount", words.DidYouMean(value, types))
 }
 
-func (c *checker) mode(field string, m Mount, wanted bool) {
-	if !wanted {
-		c.add(field, fmt.Sprintf("%s: a %s has no mode of its own", words.Quote(m.Mode), m.Type), "remove it")
-		return
-	}
-	v, err := strconv.ParseUint(m.Mode, 8, 16)
-	if err != nil || v > 0o1777 || !utf8.ValidString(m.Mode) {
-		c.add(field, words.Quote(m.Mode)+" is not a mode", "write up to 1777 in octal digits, as in 755")
-	}
-}
-
-func (c *checker) capacity(field string, m Mount) {
-	for _, limit := range []struct {
-		name  string
-		value int64
-	}{{"size", int64(m.Size)}, {"inodes", m.Inodes}} {
-		if limit.value < 0 {
-			c.add(field+"."+limit.name, fmt.Sprintf("%d is negative", limit.value), "write a positive number")
-		} else if limit.value > 0 && m.Type != MountTmpfs && m.Type != MountCOW {
-			c.add(field+"."+limit.name, "it is only for a tmpfs or a cow", "remove it")
-		}
+func (c *checker) mode(field, mode string) {
+	v, err := strconv.ParseUint(mode, 8, 16)
+	if mode != "" && (err != nil || v > 0o1777 || !utf8.ValidString(mode)) {
+		c.add(field, words.Quote(mode)+" is not a mode", "write up to 1777 in octal digits, as in 755")
 	}
 }
