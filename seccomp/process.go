@@ -36,8 +36,8 @@ func processTable(network, owns bool) (*Table, error) {
 	p.deny(unix.ENOSYS, "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd",
 		"msgrcv", "msgctl", "mq_open", "mq_unlink")
 	// a watch needs no right of Landlock; the mount table is the host's
-	p.deny(unix.ENOSYS, "inotify_init", "inotify_init1", "inotify_add_watch", "fanotify_init", "fanotify_mark", "statmount",
-		"listmount", "io_uring_setup", "io_uring_enter", "io_uring_register", "clone3")
+	p.deny(unix.ENOSYS, "inotify_init", "inotify_init1", "inotify_add_watch", "fanotify_init", "fanotify_mark",
+		"statmount", "listmount", "io_uring_setup", "io_uring_enter", "io_uring_register", "clone3")
 	p.allow("clone", masked(0, namespaces, 0))
 	p.deny(unix.EPERM, "clone", "unshare", "setns", "keyctl", "add_key", "request_key", "bpf", "perf_event_open",
 		"userfaultfd", "syslog", "move_pages", "migrate_pages")

@@ -158,7 +158,8 @@ func (c *checker) mountFields(field string, m Mount) {
 		name string
 		set  bool
 	}{{"writable", m.Writable}, {"content", m.Content != ""}, {"plain", m.Plain},
-		{"no_exec", m.NoExec}, {"mode", m.Mode != ""}, {"size", m.Size > 0}, {"inodes", m.Inodes > 0}, {"store", m.Store != ""}} {
+		{"no_exec", m.NoExec}, {"mode", m.Mode != ""}, {"size", m.Size > 0}, {"inodes", m.Inodes > 0},
+		{"store", m.Store != ""}} {
 		switch {
 		case !f.set || slices.Contains(strings.Fields(t.fields), f.name):
 		case f.name == "writable" && m.Type == MountCOW:
