@@ -30,7 +30,7 @@ type Program struct {
 	Otherwise string // what to do with a word that is not a command; "" lists the commands
 	HelpEnd   string // the last line of help
 
-	// WordsOnly omits the flags of Plain commands from help and completion, which offers words and then files.
+	// WordsOnly omits the flags of Plain commands from help, and lets completion offer files after their first word.
 	WordsOnly bool
 
 	Manual Manual

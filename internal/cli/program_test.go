@@ -173,3 +173,52 @@ func TestBash(t *testing.T) {
 		}
 	}
 }
+
+// zsh and fish at least accept their scripts, where they are installed.
+func TestOtherShells(t *testing.T) {
+	for _, shell := range []string{"zsh", "fish"} {
+		if _, err := exec.LookPath(shell); err != nil {
+			t.Logf("no %s here", shell)
+			continue
+		}
+		cmd := exec.Command(shell, "-n")
+		cmd.Stdin = strings.NewReader(jailer().Completion(shell))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", shell, err, out)
+		}
+	}
+}
+
+// What is offered is known by the words before it.
+func TestComplete(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                          "run show gc policy version help completion man",
+		"run --filter":              "--filter",
+		"run --filter ":             "strict none \tfiles",
+		"run --filter=":             "--filter=strict --filter=none \tfiles",
+		"run --bind a b ":           "\tcommand 4",
+		"run --bind a ":             "\tfiles",
+		"run --root=1g l":           "\tcommand 2",
+		"run --root = 1g l":         "\tcommand 4",
+		"run -n=h":                  "-n=host",
+		"run -- ls -":               "\tcommand 2",
+		"run ls -":                  "\tcommand 1",
+		"run - -":                   "\tcommand 1",
+		"policy lint ":              "\tfiles --help",
+		"policy -":                  "--help",
+		"nothing ":                  "",
+		"gc --j":                    "--json",
+		"show --env A=b --net none": "none",
+	} {
+		var got []string
+		for offer := range strings.Lines(jailer().Complete(strings.Split(line, " "))) {
+			if offer = strings.TrimSuffix(offer, "\n"); offer[0] != '\t' {
+				offer, _, _ = strings.Cut(offer, "\t")
+			}
+			got = append(got, offer)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
