@@ -10,7 +10,6 @@ import (
 	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
-	"brig/cmd/brig-bench/internal/stats"
 )
 
 // The contenders of the tables on brigd: the library with the same options in this process, and brigd.
@@ -44,7 +43,7 @@ func api() (all []Dimension) {
 		all = append(all,
 			Dimension{Table: one, run: func(ctx context.Context, e *Env, t *result.Table) error {
 				return c.with(e, t, func(readies []*peers.Ready) error {
-					p := Plan{Rounds: e.count(120, 15), Budget: e.budget(40, 2), Base: itself, Words: stats.Time,
+					p := Plan{Rounds: e.count(120, 15), Budget: e.budget(40, 2), Base: itself,
 						Idle: 10 * time.Millisecond} // for the pools, which refill when a run has ended
 					return timeAll(ctx, e, t, p, readies)
 				})

@@ -10,7 +10,6 @@ import (
 
 	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/peers"
-	"brig/cmd/brig-bench/internal/stats"
 )
 
 // The test binary is its own payload, and measures in a network apart, as the benchmark does.
@@ -91,7 +90,7 @@ func TestNetOpValues(t *testing.T) {
 		if op.Unit == "µs" {
 			nanos, want = []int64{1000, 9000, 3000}, 3
 		}
-		if got := op.value(nanos, n); math.Abs(got-want) > 1e-9 || op.quick > op.n || op.Higher != (op.words == stats.Rate) {
+		if got := op.value(nanos, n); math.Abs(got-want) > 1e-9 || op.quick > op.n {
 			t.Errorf("%s: %v, want %v; %+v", op.ID, got, want, op)
 		}
 	}
@@ -99,7 +98,7 @@ func TestNetOpValues(t *testing.T) {
 
 // The network's part is that of each round, not the difference of two medians.
 func TestAddedByTheNetwork(t *testing.T) {
-	s := &Series{plan: Plan{Base: "a", Words: stats.Time}, order: []string{"a", "b"},
+	s := &Series{plan: Plan{Base: "a"}, order: []string{"a", "b"},
 		taken: map[string][]float64{"a": {1, 2, 9, 1}, "b": {2, 3, 10, 2}, "a" + again: {1, 2, 9, 1}}}
 	rows := added(s, map[string]string{"b": "a"})
 	if len(rows) != 3 || rows[1].Ratio == nil || rows[1].Ratio.To != "a" || rows[2].Tool != "b, added by the network" ||

@@ -7,7 +7,6 @@ import (
 	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
-	"brig/cmd/brig-bench/internal/stats"
 )
 
 // inside returns the measurements of system calls that a process in the jail makes.
@@ -52,7 +51,7 @@ func askInside(ctx context.Context, e *Env, t *result.Table, ask load.Request) (
 			all = append(all, asked(r, func(nanos []int64) float64 { return float64(nanos[0]) / float64(ask.N) }))
 		}
 	}
-	p := Plan{Rounds: e.count(100, 8), Words: stats.Time, Budget: e.budget(15, 1), Base: peers.Bare}
+	p := Plan{Rounds: e.count(100, 8), Budget: e.budget(15, 1), Base: peers.Bare}
 	_, err = e.compare(ctx, t, p, all)
 	return err
 }

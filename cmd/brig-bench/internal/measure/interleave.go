@@ -36,7 +36,6 @@ type Plan struct {
 	Idle   time.Duration // before each sample
 	Budget time.Duration // no round begins after it, but for the fewest that a verdict needs; 0 is no bound
 	Base   string        // the contender that the others are compared with
-	Words  stats.Words
 }
 
 // Series is what Interleave has sampled: a number for each contender and round, until the contender fails.
@@ -124,7 +123,7 @@ func (s *Series) turn(ctx context.Context, c Contender, counts bool) error {
 func (e *Env) compare(ctx context.Context, t *result.Table, p Plan, all []Contender) (*Series, error) {
 	s, err := Interleave(ctx, e, p, all)
 	if err == nil {
-		t.Rows, t.Notes = append(s.Rows(), t.Rows...), append(t.Notes, s.Notes()...)
+		t.Rows, t.Notes = append(s.Rows(words(t)), t.Rows...), append(t.Notes, s.Notes()...)
 	}
 	return s, err
 }
@@ -153,8 +152,16 @@ func (s *Series) Floor() float64 {
 	return stats.Floor(s.taken[s.plan.Base], s.taken[s.plan.Base+again])
 }
 
+// words are how a difference of a table's figures is named.
+func words(t *result.Table) stats.Words {
+	if t.Higher {
+		return stats.Rate
+	}
+	return stats.Time
+}
+
 // Rows returns the contenders' figures in the order of the contenders, each compared with the base.
-func (s *Series) Rows() (rows []result.Row) {
+func (s *Series) Rows(words stats.Words) (rows []result.Row) {
 	floor := s.Floor()
 	for _, name := range s.order {
 		if err := s.failed[name]; err != nil {
@@ -163,7 +170,7 @@ func (s *Series) Rows() (rows []result.Row) {
 		}
 		row := stats.Row(name, s.taken[name])
 		if name != s.plan.Base {
-			row.Ratio = stats.Compare(s.plan.Base, s.taken[name], s.taken[s.plan.Base], floor, s.plan.Words)
+			row.Ratio = stats.Compare(s.plan.Base, s.taken[name], s.taken[s.plan.Base], floor, words)
 		}
 		rows = append(rows, row)
 	}

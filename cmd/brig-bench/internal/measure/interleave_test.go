@@ -57,7 +57,7 @@ func TestInterleave(t *testing.T) {
 		}
 		return 1, nil
 	}}
-	s, err := Interleave(t.Context(), &Env{Progress: quiet}, Plan{Rounds: 20, Base: "base", Words: stats.Time},
+	s, err := Interleave(t.Context(), &Env{Progress: quiet}, Plan{Rounds: 20, Base: "base"},
 		[]Contender{fixed("half", 1, calls), fixed("base", 2, calls), broken})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestInterleave(t *testing.T) {
 	if calls["half"] != 22 || calls["base"] != 44 || calls["broken"] != 4 {
 		t.Errorf("calls: %v", calls)
 	}
-	rows := s.Rows()
+	rows := s.Rows(stats.Time)
 	if len(rows) != 3 || rows[0].Tool != "half" || rows[0].N != 20 || rows[0].Ratio.Verdict != "faster" || rows[0].Ratio.Median != 0.5 {
 		t.Fatalf("rows: %+v", rows)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
-	"brig/cmd/brig-bench/internal/stats"
 )
 
 // BaseTool is what every contender is compared with.
@@ -27,7 +26,7 @@ func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, job peers
 	if job.Limited {
 		t.Notes = append(t.Notes, "without limits, which they have not: "+strings.Join(without, "; "))
 	}
-	p.Words, p.Base = stats.Time, BaseTool
+	p.Base = BaseTool
 	return timeAll(ctx, e, t, p, readies)
 }
 

@@ -15,7 +15,6 @@ import (
 // netOp is what a process in a jail is asked to do with the server outside.
 type netOp struct {
 	result.Table
-	words    stats.Words
 	n, quick int // bytes of a transfer, or connections
 }
 
@@ -31,18 +30,18 @@ func netOps() []netOp {
 		{result.Table{ID: "net-down", Title: "Download through the jail's network", Unit: "MiB/s", Higher: true,
 			Question: "How fast do bytes arrive in the jail that a server outside sends?",
 			Notes:    []string{paces, "by the client's clock, from the connect to the last byte"}},
-			stats.Rate, relayed, relayedQuick},
+			relayed, relayedQuick},
 		{result.Table{ID: "net-up", Title: "Upload through the jail's network", Unit: "MiB/s", Higher: true,
 			Question: "How fast does a server outside take what the jail sends?",
 			Notes:    []string{paces, "by the client's clock, from the connect to the server's answer that it has all"}},
-			stats.Rate, relayed, relayedQuick},
+			relayed, relayedQuick},
 		{result.Table{ID: "net-dial", Title: "System call: connect, to a server outside", Unit: "µs",
 			Question: "How long does connect(2) take in the jail, to a server outside?",
 			Notes: []string{"bar: brig at most 1.5 of direct loopback", median,
-				"a relay answers before it has reached the server, which net-connect waits for"}}, stats.Time, 500, 100},
+				"a relay answers before it has reached the server, which net-connect waits for"}}, 500, 100},
 		{result.Table{ID: "net-connect", Title: "Connections through the jail's network", Unit: "µs",
 			Question: "How long does a connection take, with a byte there, one back and the close?",
-			Notes:    []string{median}}, stats.Time, 500, 100},
+			Notes:    []string{median}}, 500, 100},
 	}
 }
 
@@ -94,14 +93,14 @@ func (op netOp) run(ctx context.Context, e *Env, t *result.Table) (err error) {
 	for _, r := range readies {
 		all = append(all, asked(r, func(nanos []int64) float64 { return op.value(nanos, n) }))
 	}
-	p := Plan{Rounds: e.count(30, 8), Base: peers.Direct, Words: op.words, Budget: e.budget(30, 3)}
+	p := Plan{Rounds: e.count(30, 8), Base: peers.Direct, Budget: e.budget(30, 3)}
 	s, err := e.compare(ctx, t, p, all)
 	if err != nil {
 		return err
 	}
 	for _, r := range e.Relays { // brig against the other relays, too
 		to, egress := r.Info.Name, peers.Egress
-		q := stats.Compare(to, s.Samples(egress), s.Samples(to), s.Floor(), op.words)
+		q := stats.Compare(to, s.Samples(egress), s.Samples(to), s.Floor(), words(t))
 		if against(r) && q != nil {
 			note := fmt.Sprintf("%s: %.2f of %s (%.2f to %.2f): %s", egress, q.Median, to, q.Low, q.High, q.Verdict)
 			t.Notes = append(t.Notes, note)
@@ -130,7 +129,7 @@ func runNetStart(ctx context.Context, e *Env, t *result.Table) (err error) {
 			return float64(took.Nanoseconds()) / 1e6, err
 		}})
 	}
-	p := Plan{Rounds: e.count(100, 15), Base: BaseTool, Words: stats.Time, Budget: e.budget(60, 4)}
+	p := Plan{Rounds: e.count(100, 15), Base: BaseTool, Budget: e.budget(60, 4)}
 	s, err := Interleave(ctx, e, p, all)
 	if err == nil {
 		t.Rows, t.Notes = added(s, without), append(t.Notes, s.Notes()...)
@@ -140,7 +139,7 @@ func runNetStart(ctx context.Context, e *Env, t *result.Table) (err error) {
 
 // added compares each network with the same jail without it, and has a row for the difference.
 func added(s *Series, without map[string]string) (rows []result.Row) {
-	for _, row := range s.Rows() {
+	for _, row := range s.Rows(stats.Time) {
 		base, ok := without[row.Tool]
 		if !ok || row.Error != "" {
 			rows = append(rows, row)

@@ -47,12 +47,12 @@ func rates(ctx context.Context, e *Env, t *result.Table, clients []int, base str
 				})
 			}})
 		}
-		p := Plan{Rounds: e.count(8, 5), Base: base, Words: stats.Rate, Budget: e.budget(30, 1)}
+		p := Plan{Rounds: e.count(8, 5), Base: base, Budget: e.budget(30, 1)}
 		s, err := Interleave(ctx, e, p, all)
 		if err != nil {
 			return err
 		}
-		for _, row := range s.Rows() {
+		for _, row := range s.Rows(words(t)) {
 			row.X = float64(n)
 			t.Rows = append(t.Rows, row)
 		}
