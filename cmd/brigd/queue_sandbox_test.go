@@ -200,6 +200,27 @@ func TestQueueSandboxFaults(t *testing.T) {
 	}
 }
 
+// A worker that keeps its sandboxes has them again under its name.
+func TestQueueSandboxStore(t *testing.T) {
+	once(t)
+	d := dir(t)
+	refuses(t, nil, []string{"worker", "--jetstream", "nats://localhost", "--sandbox-store", d + "/store"}, "--worker-name")
+	at := urls(cluster(t, 1))
+	args := []string{"--worker-name", "a", "--sandbox-store", d + "/store"}
+	w := worker(t, at, args...)
+	front := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--jetstream", at)
+	a := front.box("a", map[string]any{"files": map[string]any{"f": "kept"}})
+	w.signal(syscall.SIGTERM)
+	w.end()
+	if status, r := front.exec(a, "cat /input/f"); status != 410 || r["code"] != "sandbox_gone" {
+		t.Errorf("while its worker is away: %d %v", status, r)
+	}
+	worker(t, at, args...)
+	if status, r := front.exec(a, "cat /input/f"); status != 200 || r["stdout"] != "kept" {
+		t.Errorf("%d %v", status, r)
+	}
+}
+
 // A token is verified at the worker, too, and its runs are counted where they are asked for. What it has made is not for
 // a narrower one, and ends with it.
 func TestQueueSandboxTokens(t *testing.T) {
