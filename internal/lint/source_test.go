@@ -23,7 +23,7 @@ const (
 	maxMain        = 40
 	maxInterpreter = 203 // lines of interpret.c, which the launcher and each jail run
 	maxInit        = 74  // statements of init.c: process 1 of a jail
-	maxAllC        = 482 // of all the C, with the keeper's part and the shared layouts
+	maxAllC        = 481 // of all the C, with the keeper's part and the shared layouts
 )
 
 // binaries are the files that may hold other than text.

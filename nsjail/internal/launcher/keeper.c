@@ -79,18 +79,13 @@ static void need(int resource, rlim_t least, const char *message) {
 // first thread's stack in /proc/self/maps then, and Go takes 0 for the lower one, as always with musl, which it does not
 // ask. The kernel finds an overflow.
 //
-// The kernel starts the launcher on the keeper's processor more often than not, and it would wait there. It gets the
-// others, and the jail all of them (spawn.c). It is the keeper that moves it: sched_setaffinity(2) of a process that
-// waits for a processor takes it to another one at once; one that runs has to be stopped for that.
+// The launcher gets the others, and the jail all of them (spawn.c). Whoever forks moves it, itself too: the keeper, for which
+// the start waits, goes on at once where it is. sched_setaffinity(2) of a process that waits for a processor takes it to
+// another one at once; one that runs has to be stopped for that.
 cpu_set_t brig_processors; // the caller's, or empty: the calls below fail then
 
-static void pin(int launcher) {
-	static cpu_set_t one;
+static void start_quietly(void) {
 	struct rlimit files;
-	if (CPU_COUNT(&brig_processors) > 1) CPU_SET(sched_getcpu(), &one);
-	if (sched_setaffinity(0, sizeof one, &one)) return;
-	CPU_XOR(&one, &one, &brig_processors);
-	sched_setaffinity(launcher, sizeof one, &one);
 	if (brig_trick(TRICK_NO_QUOTA) && !getrlimit(RLIMIT_NOFILE, &files)) {
 		setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, files.rlim_max});
 	}
@@ -120,9 +115,14 @@ static void fork_launcher(char **argv) {
 	if (ahead && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
 	sched_getaffinity(0, sizeof brig_processors, &brig_processors);
 	if (!brig_trick(TRICK_ONE_PROCESSOR)) CPU_ZERO(&brig_processors);
+	cpu_set_t others, here = {0};
+	if (CPU_COUNT(&brig_processors) > 1) CPU_SET(sched_getcpu(), &here);
+	CPU_XOR(&others, &here, &brig_processors);
+	int bound = !sched_setaffinity(0, sizeof here, &here);
 	// a standard stream that the caller has closed must not become our socket
 	brig_early.pid = sv[0] > 2 && (!ahead || av[0] > 2) ? (int)syscall(SYS_clone3, &ca, sizeof ca) : -1;
 	int keeper = brig_early.pid < 0 || !brig_early.pid == (brig_early.id == WANTS_PARENT);
+	if (bound && brig_early.pid > 0) sched_setaffinity(keeper ? brig_early.pid : 0, sizeof others, &others);
 	close(sv[keeper]);
 	close(av[keeper]);
 	if (!keeper && !PLAIN) syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
@@ -132,10 +132,9 @@ static void fork_launcher(char **argv) {
 		close(av[0]);
 		return;
 	}
-	if (!brig_early.pid) brig_early.pid = getppid();
-	brig_early.launcher = sv[0];
-	brig_early.ahead = av[0];
-	pin(brig_early.pid);
+	brig_early = (struct early){.launcher = sv[0], .ahead = av[0], .pid = brig_early.pid ? brig_early.pid : getppid(),
+		.id = brig_early.id, .namespaces = brig_early.namespaces, .begin = brig_early.begin};
+	if (bound) start_quietly();
 }
 
 // is_launcher_socket reports whether fd is one end of a socketpair(2) that the parent process has made.
