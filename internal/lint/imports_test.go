@@ -150,7 +150,6 @@ var doors = map[string]string{
 	"go.opentelemetry.io":                    daemon + "trace",
 	"go.etcd.io/bbolt":                       "brig/agent/token",
 	"github.com/getkin/kin-openapi":          "tests",
-	"golang.org/x/net/dns":                   "brig/internal/rig",
 	"golang.org/x/net/idna":                  "brig/netns/egress/policy",
 	"github.com/google/go-containerregistry": daemon + "images",
 	"github.com/klauspost/compress":          daemon + "images",

@@ -8,8 +8,6 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
-
-	"golang.org/x/net/dns/dnsmessage"
 )
 
 // DNS is W's name server, authoritative for every name. An unknown name leads to the evil site, so that a query that
@@ -53,23 +51,18 @@ func (d *DNS) find(name string) [][]string {
 	return nil
 }
 
-// answer returns the reply to one message; nil for none. A name is compared with each byte as received.
+// answer returns the reply to one message; nil for none.
 func (d *DNS) answer(at string, q []byte) []byte {
-	var p dnsmessage.Parser
-	head, err := p.Start(q)
-	var asked dnsmessage.Question
-	if err == nil {
-		asked, err = p.Question()
-	}
-	if err != nil {
+	name, end := question(q)
+	if end == 0 {
 		d.visits.add(Visit{Kind: "dns", At: at, What: "unreadable: " + string(q), Evil: true})
 		return nil
 	}
-	name := strings.TrimSuffix(asked.Name.String(), ".")
+	kind := binary.BigEndian.Uint16(q[end-4:])
 	d.mu.Lock()
 	f := d.find(name)
-	nth := d.asked[name+asked.Type.String()]
-	d.asked[name+asked.Type.String()]++
+	nth := d.asked[name+string(rune(kind))]
+	d.asked[name+string(rune(kind))]++
 	d.mu.Unlock()
 	d.visits.add(Visit{Kind: "dns", At: at, What: name, Evil: f == nil})
 	addrs := []string{EvilAddr, EvilAddr6}
@@ -79,33 +72,68 @@ func (d *DNS) answer(at string, q []byte) []byte {
 	if len(addrs) == 1 && addrs[0] == "silence" {
 		return nil
 	}
-	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{ID: head.ID, Response: true, Authoritative: true,
-		RecursionDesired: head.RecursionDesired, RecursionAvailable: true})
-	err = errors.Join(b.StartQuestions(), b.Question(asked), b.StartAnswers())
-	of := dnsmessage.ResourceHeader{Name: asked.Name, Class: dnsmessage.ClassINET}
+	reply := append([]byte{}, q[:end]...)
+	copy(reply[2:], []byte{0x84 | q[2]&1, 0x80, 0, 1, 0, 0, 0, 0, 0, 0})
+	n, owner := 0, uint16(12) // offset of the record's name
 	for _, a := range addrs {
 		if alias, is := strings.CutPrefix(a, "alias "); is { // the addresses after it belong to the alias
-			to := dnsmessage.MustNewName(alias + ".")
-			err = errors.Join(err, b.CNAMEResource(of, dnsmessage.CNAMEResource{CNAME: to}))
-			of.Name = to
+			at := len(reply) + 12
+			reply = append(reply, record(owner, cname, labels(alias))...)
+			owner = uint16(at)
+			n++
 			continue
 		}
-		switch addr := netip.MustParseAddr(a); {
-		case addr.Is4() && asked.Type == dnsmessage.TypeA:
-			err = errors.Join(err, b.AResource(of, dnsmessage.AResource{A: addr.As4()}))
-		case !addr.Is4() && asked.Type == dnsmessage.TypeAAAA:
-			err = errors.Join(err, b.AAAAResource(of, dnsmessage.AAAAResource{AAAA: addr.As16()}))
+		data, want := netip.MustParseAddr(a).AsSlice(), uint16(1)
+		if len(data) == 16 {
+			want = 28
+		}
+		if kind == want {
+			reply = append(reply, record(owner, want, data)...)
+			n++
 		}
 	}
-	if asked.Type != dnsmessage.TypeA && asked.Type != dnsmessage.TypeAAAA { // the shape of a TXT record
-		evil := dnsmessage.UnknownResource{Type: asked.Type, Data: []byte("\x04EVIL")}
-		err = errors.Join(err, b.UnknownResource(of, evil))
+	if kind != 1 && kind != 28 {
+		reply = append(reply, record(owner, kind, []byte("\x04EVIL"))...) // the shape of a TXT record
+		n++
 	}
-	reply, ferr := b.Finish()
-	if errors.Join(err, ferr) != nil {
-		return nil // a name of the rig that does not fit into a message
-	}
+	reply[7] = byte(n)
 	return reply
+}
+
+const cname = 5
+
+// labels returns a name in wire format.
+func labels(name string) (wire []byte) {
+	for _, l := range strings.Split(name, ".") {
+		wire = append(append(wire, byte(len(l))), l...)
+	}
+	return append(wire, 0)
+}
+
+func record(owner, kind uint16, data []byte) []byte {
+	r := []byte{0xc0 | byte(owner>>8), byte(owner), byte(kind >> 8), byte(kind), 0, 1, 0, 0, 0, 0, 0, byte(len(data))}
+	return append(r, data...)
+}
+
+// question returns the name of the first question, with each byte as received, and the question's end; 0 if there is
+// none.
+func question(q []byte) (name string, end int) {
+	if len(q) < 12 {
+		return "", 0
+	}
+	var labels []string
+	for i := 12; i < len(q); {
+		n := int(q[i])
+		if n == 0 && i+5 <= len(q) {
+			return strings.Join(labels, "."), i + 5
+		}
+		if n > 63 || i+1+n > len(q) {
+			return "", 0
+		}
+		labels = append(labels, string(q[i+1:i+1+n]))
+		i += 1 + n
+	}
+	return "", 0
 }
 
 // serveUDP answers on one address, since a reply must come from the address of the query.
