@@ -54,7 +54,7 @@ func LeaveKills(guard []byte) []byte {
 	})
 }
 
-// rewrite returns a filter with other answers. It does not change what is not a valid filter.
+// rewrite returns a filter with other return values. It returns an invalid filter unchanged.
 func rewrite(bpf []byte, answer func(Action) Action) []byte {
 	p, err := decodeProgram(bpf)
 	if err != nil {

@@ -128,7 +128,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// What the pool has is checked: a file that is damaged, and one of another owner than its header says.
+// A damaged file of the pool is an error, and so is one whose header names another owner.
 func TestPoolDamaged(t *testing.T) {
 	p := &pool{}
 	a, b := newEngine(t, Options{Pool: p}), newEngine(t, Options{Pool: p})

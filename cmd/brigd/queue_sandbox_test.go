@@ -52,7 +52,8 @@ func (p *proc) exec(box, script string) (int, map[string]any) {
 	return p.do("POST", box+"/exec", map[string]any{"cmd": []string{"/bin/sh", "-c", script}})
 }
 
-// A sandbox stays at the worker that has made it, whoever is asked, and is gone with it. A snapshot is not.
+// A sandbox stays at the worker that created it, whichever brigd is asked. It is lost with that worker; its snapshots are
+// not.
 func TestQueueSandboxes(t *testing.T) {
 	front, workers := apart(t, "a", "b")
 	a, b := front.box("a", map[string]any{}), front.box("b", map[string]any{})

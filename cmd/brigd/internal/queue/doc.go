@@ -18,9 +18,9 @@
 //
 // # Connections
 //
-// What is about a sandbox, or has a stream of input, is no message that can be delivered again. It is HTTP between two
-// brigds, in a tunnel of messages with a window: see tunnel and package remote. A peer that is killed is noticed within
-// a second, since the server answers what is sent to nobody, and one that is silent after AckWait.
+// A request about a sandbox, or with a stream of input, cannot be delivered twice. It is sent as HTTP between two
+// brigds, in a tunnel of messages with a window: see tunnel and package remote. A killed peer is noticed within a
+// second, because the server answers "no responders" for it, and a silent one after AckWait.
 //
 // # Delivery
 //

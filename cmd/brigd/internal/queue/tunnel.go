@@ -72,7 +72,7 @@ type local struct{ net.Conn }
 // LocalAddr implements net.Conn.
 func (local) LocalAddr() net.Addr { return &net.UnixAddr{Name: "queue", Net: "unix"} }
 
-// send sends a message. The server answers it if nobody listens there any more.
+// send sends a message to the peer. If the peer has no subscription any more, the server answers "no responders".
 func (t *tunnel) send(kind byte, body []byte) error {
 	return t.nc.PublishRequest(t.peer, t.own, append([]byte{kind}, body...))
 }

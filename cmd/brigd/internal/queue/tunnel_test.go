@@ -51,7 +51,7 @@ func TestTunnelReceives(t *testing.T) {
 	}
 }
 
-// idle returns a tunnel whose ends nobody uses.
+// idle returns a tunnel through which nothing is sent.
 func idle() *tunnel {
 	t := &tunnel{in: make(chan []byte, window), owed: make(chan struct{}, window)}
 	t.ended, t.end = context.WithCancel(context.Background())
