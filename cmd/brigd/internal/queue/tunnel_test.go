@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Pieces are taken in their order. A tunnel ends that has lost one, or whose peer sends more than the window, and not
-// for what the server says of a peer that has sent all.
+// Pieces are taken in their order. A tunnel ends if a piece is missing, or if the peer sends more than the window. After
+// the peer's last piece, "no responders" from the server does not end it.
 func TestTunnelReceives(t *testing.T) {
 	piece := func(n uint32) []byte {
 		return append(binary.BigEndian.AppendUint32([]byte{kindPiece}, n), 'x')
