@@ -2,6 +2,7 @@ package nsjail
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,10 +44,10 @@ func TestLimitCPUs(t *testing.T) {
 	t.Skip("others keep the machine so busy that the jail does not get what it may have")
 }
 
-// children is a payload of 100 short processes, each of 30 ms.
+// children is a payload of as many short processes as its argument says, each of 30 ms of processor time.
 const children = `
-import os, time
-for i in range(100):
+import os, sys, time
+for i in range(int(sys.argv[1])):
     if os.fork() == 0:
         while time.process_time() < 0.03: pass
         os._exit(0)
@@ -59,13 +60,15 @@ func TestLimitCPUTimeOfTree(t *testing.T) {
 	t.Parallel()
 	_, r := mustRun(t, python(t, "pass"))
 	limit := 2*time.Second + 2*time.Duration(r.Usage.User+r.Usage.System).Round(time.Second) // seconds on an emulated machine
+	all := int(limit / (20 * time.Millisecond))                                              // together half as much again as the limit
 	c := python(t, children)
+	c.Spec.Args = append(c.Spec.Args, strconv.Itoa(all))
 	c.Spec.Limits.CPUTime = spec.Duration(limit)
 	out, r := mustRun(t, c)
 	done := strings.Count(out, "\n")
 	by := r.Enforced["cpu_time"]
 	if !strings.HasPrefix(by, limit.String()+" by cgroup") {
-		if r.Status != StatusOK || done != 100 || !strings.Contains(by, "RLIMIT_CPU "+limit.String()+" for each process by itself") {
+		if r.Status != StatusOK || done != all || !strings.Contains(by, "RLIMIT_CPU "+limit.String()+" for each process by itself") {
 			t.Errorf("%s, %d children, by %q", r.Status, done, by)
 		}
 		return
@@ -73,7 +76,7 @@ func TestLimitCPUTimeOfTree(t *testing.T) {
 	wantStatus(t, r, StatusCPU, "cpu_time")
 	used := time.Duration(r.Usage.User + r.Usage.System)
 	t.Logf("%s of processor time after %d children", used, done)
-	if done < 3 || done == 100 || used < limit || used > limit+time.Second {
+	if done < 3 || done == all || used < limit || used > limit+time.Second {
 		t.Errorf("%s of processor time, %d children", used, done)
 	}
 }
