@@ -2,16 +2,16 @@ package changes
 
 import (
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func TestApply(t *testing.T) {
 	w := newWorld(t, base, upper)
 	set := w.capture()
-	dry, err := set.Apply(&ApplyOptions{DryRun: true})
-	must(t, err)
+	dry := must.Get(set.Apply(&ApplyOptions{DryRun: true}))(t)
 	equal(t, snapshot(t, w.base), snapshot(t, base.make(t, t.TempDir())))
-	done, err := set.Apply(&ApplyOptions{})
-	must(t, err)
+	done := must.Get(set.Apply(&ApplyOptions{}))(t)
 	equal(t, snapshot(t, w.base), after)
 	if !done.Removed || len(done.Files) != 23 || len(dry.Files) != 23 {
 		t.Errorf("%+v, %d", done, len(dry.Files))

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -46,8 +48,8 @@ func TestAttackDirectoryBecomesLink(t *testing.T) {
 			_, check := w.outside()
 			set := w.capture()
 			more, _ = atStep(set, n, ApplyOptions{Force: true}, func() {
-				must(t, os.Rename(w.base+"/d", w.base+"/moved"))
-				must(t, os.Symlink("../outside", w.base+"/d"))
+				must.Do(t, os.Rename(w.base+"/d", w.base+"/moved"))
+				must.Do(t, os.Symlink("../outside", w.base+"/d"))
 			})
 			check()
 			if t.Failed() {
@@ -70,7 +72,7 @@ func TestAttackFileBecomesLink(t *testing.T) {
 		more, _ = atStep(set, n, ApplyOptions{Force: true}, func() {
 			for _, name := range []string{"x", "y"} {
 				_ = os.Remove(filepath.Join(w.base, name))
-				must(t, os.Symlink(filepath.Join(dir, name), filepath.Join(w.base, name)))
+				must.Do(t, os.Symlink(filepath.Join(dir, name), filepath.Join(w.base, name)))
 			}
 		})
 		check()
@@ -89,12 +91,12 @@ func TestHostWritesDuringApply(t *testing.T) {
 		more, err = atStep(set, n, ApplyOptions{}, func() {
 			for _, name := range []string{"x", "y", "z"} {
 				next := filepath.Join(w.base, ".next") // as an editor does
-				must(t, os.WriteFile(next, []byte("host\n"), 0o644))
-				must(t, os.Rename(next, filepath.Join(w.base, name)))
+				must.Do(t, os.WriteFile(next, []byte("host\n"), 0o644))
+				must.Do(t, os.Rename(next, filepath.Join(w.base, name)))
 			}
 		})
 		if !more {
-			must(t, err)
+			must.Do(t, err)
 			return
 		}
 		got := snapshot(t, w.base)
@@ -108,10 +110,9 @@ func TestHostWritesDuringApply(t *testing.T) {
 func TestAttackHardLink(t *testing.T) {
 	w := newWorld(t, files{}, files{"x": "0755:run\n", "y": "0777:outside\n"})
 	dir, check := w.outside()
-	must(t, os.Link(dir+"/x", w.base+"/x"))
-	must(t, os.Link(dir+"/y", w.base+"/y"))
-	_, err := w.capture().Apply(&ApplyOptions{})
-	must(t, err)
+	must.Do(t, os.Link(dir+"/x", w.base+"/x"))
+	must.Do(t, os.Link(dir+"/y", w.base+"/y"))
+	must.Get(w.capture().Apply(&ApplyOptions{}))(t)
 	check()
 	equal(t, snapshot(t, w.base), files{"x": "0755:run\n", "y": "0777:outside\n"})
 }
@@ -121,10 +122,10 @@ func TestAttackAfterTheRun(t *testing.T) {
 	w := newWorld(t, files{"d/x": "x\n", "f": "f\n"}, files{"d/x": "X\n", "d/n": "n\n", "f": "F\n"})
 	_, check := w.outside()
 	set := w.capture()
-	must(t, os.Rename(w.base+"/d", w.base+"/moved"))
-	must(t, os.Symlink("../outside", w.base+"/d"))
-	must(t, os.Remove(w.base+"/f"))
-	must(t, unix.Mkfifo(w.base+"/f", 0o644))
+	must.Do(t, os.Rename(w.base+"/d", w.base+"/moved"))
+	must.Do(t, os.Symlink("../outside", w.base+"/d"))
+	must.Do(t, os.Remove(w.base+"/f"))
+	must.Do(t, unix.Mkfifo(w.base+"/f", 0o644))
 	var refused *ConflictError
 	if _, err := set.Apply(&ApplyOptions{}); !errors.As(err, &refused) || len(refused.List) != 3 {
 		t.Errorf("%v", err)
@@ -144,9 +145,9 @@ func TestAttackTampered(t *testing.T) {
 			set := w.capture()
 			path := filepath.Join(w.store.root.Name(), set.ID, name)
 			text, err := os.ReadFile(path)
-			must(t, err)
+			must.Do(t, err)
 			text[len(text)*at/8] ^= 1
-			must(t, os.WriteFile(path, text, 0o600))
+			must.Do(t, os.WriteFile(path, text, 0o600))
 			again, err := w.store.Find(set.ID)
 			if err == nil {
 				_, err = again.Apply(&ApplyOptions{Force: true})
@@ -159,7 +160,7 @@ func TestAttackTampered(t *testing.T) {
 			if sets, err := w.store.List(); name == headerFile && (len(sets) > 0 || err == nil) {
 				t.Errorf("the list has it: %v", err)
 			}
-			must(t, w.store.Remove(set.ID))
+			must.Do(t, w.store.Remove(set.ID))
 		}
 	}
 }
@@ -169,7 +170,7 @@ func TestAttackJournal(t *testing.T) {
 	for _, text := range []string{"", "{}", `{"token":"../../../../x"}`, `{"token":"0123456789abcdef","other":1}`} {
 		w := newWorld(t, base, upper)
 		set := w.capture()
-		must(t, os.WriteFile(filepath.Join(w.store.root.Name(), set.ID, journalFile), []byte(text), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(w.store.root.Name(), set.ID, journalFile), []byte(text), 0o600))
 		var damaged *DamagedError
 		if _, err := set.Apply(&ApplyOptions{}); !errors.As(err, &damaged) {
 			t.Errorf("%q: %v", text, err)
@@ -181,7 +182,7 @@ func TestAttackJournal(t *testing.T) {
 func TestAttackDirectoryReplaced(t *testing.T) {
 	w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n"})
 	set := w.capture()
-	must(t, os.Rename(w.base, w.base+".moved"))
+	must.Do(t, os.Rename(w.base, w.base+".moved"))
 	files{"x": "x\n"}.make(t, w.base)
 	if _, err := set.Apply(&ApplyOptions{}); err == nil || !strings.Contains(err.Error(), "not the directory that the run saw") {
 		t.Error(err)
@@ -189,8 +190,7 @@ func TestAttackDirectoryReplaced(t *testing.T) {
 	if _, err := set.Apply(&ApplyOptions{Force: true}); err == nil {
 		t.Error("--force applies to another directory")
 	}
-	_, err := set.Apply(&ApplyOptions{Allow: []string{"."}})
-	must(t, err)
+	must.Get(set.Apply(&ApplyOptions{Allow: []string{"."}}))(t)
 	equal(t, snapshot(t, w.base), files{"x": "0644:X\n"})
 }
 
@@ -227,15 +227,14 @@ func TestAttackTerminal(t *testing.T) {
 	w := newWorld(t, files{"f": "1\n"}, files{evil: "2\x1b[2J\r\n\u202etxt\xff\n", "f": "\x1b[31mred\n", "l": "->" + evil, ".env\u0301": "x\n"})
 	set := w.capture()
 	var b strings.Builder
-	must(t, set.Diff(&b, &DiffOptions{Escape: true}))
+	must.Do(t, set.Diff(&b, &DiffOptions{Escape: true}))
 	for _, line := range strings.Split(b.String(), "\n") {
 		if strings.ContainsAny(line, "\x1b\a\r") || strings.IndexByte(line, 0xff) >= 0 ||
 			strings.ContainsRune(line, 0x202e) || strings.HasPrefix(line, "+++ b/passwd") {
 			t.Errorf("%q", line)
 		}
 	}
-	_, err := set.Apply(&ApplyOptions{})
-	must(t, err)
+	must.Get(set.Apply(&ApplyOptions{}))(t)
 	if got := snapshot(t, w.base); len(got) != 5 || got["l"] != "->"+evil {
 		t.Errorf("%q", got)
 	}
@@ -245,14 +244,12 @@ func TestAttackTerminal(t *testing.T) {
 func TestAttackSetUserID(t *testing.T) {
 	w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n", "y": "Y\n", "d/": ""})
 	for _, name := range []string{"x", "y", "d"} {
-		must(t, unix.Chmod(filepath.Join(w.upper, name), 0o7755))
+		must.Do(t, unix.Chmod(filepath.Join(w.upper, name), 0o7755))
 	}
-	must(t, unix.Chmod(w.base+"/x", 0o4755))
-	_, err := w.capture().Apply(&ApplyOptions{})
-	must(t, err)
+	must.Do(t, unix.Chmod(w.base+"/x", 0o4755))
+	must.Get(w.capture().Apply(&ApplyOptions{}))(t)
 	for _, name := range []string{"x", "y", "d"} {
-		st, err := os.Lstat(filepath.Join(w.base, name))
-		must(t, err)
+		st := must.Get(os.Lstat(filepath.Join(w.base, name)))(t)
 		if st.Mode()&(os.ModeSetuid|os.ModeSetgid|os.ModeSticky) != 0 {
 			t.Errorf("%s has mode %v", name, st.Mode())
 		}
@@ -262,10 +259,9 @@ func TestAttackSetUserID(t *testing.T) {
 // Two names of one file in the layer, the first of which is no change.
 func TestHardLinksOfTheRun(t *testing.T) {
 	w := newWorld(t, files{"a": "same\n"}, files{"a": "same\n", "b": "other\n"})
-	must(t, os.Link(w.upper+"/a", w.upper+"/c"))
-	must(t, os.Link(w.upper+"/b", w.upper+"/d"))
-	_, err := w.capture().Apply(&ApplyOptions{})
-	must(t, err)
+	must.Do(t, os.Link(w.upper+"/a", w.upper+"/c"))
+	must.Do(t, os.Link(w.upper+"/b", w.upper+"/d"))
+	must.Get(w.capture().Apply(&ApplyOptions{}))(t)
 	equal(t, snapshot(t, w.base), files{"a": "0644:same\n", "b": "0644:other\n", "c": "0644:same\n", "d": "0644:other\n"})
 }
 
@@ -276,7 +272,7 @@ func TestAttributes(t *testing.T) {
 		if err := unix.Setxattr(path, name, []byte(value), 0); err == unix.ENOTSUP {
 			t.Skip("the file system of the temporary directory has no attributes in the namespace user")
 		} else {
-			must(t, err)
+			must.Do(t, err)
 		}
 	}
 	set(w.base+"/y", "user.gone", "1")
@@ -284,15 +280,13 @@ func TestAttributes(t *testing.T) {
 	set(w.upper+"/x", "user.overlay.origin", "1")
 	set(w.upper+"/y", "user.overlay.impure", "y")
 	set(w.upper+"/d", "user.\xff", "2")
-	done, err := w.capture().Apply(&ApplyOptions{})
-	must(t, err)
+	done := must.Get(w.capture().Apply(&ApplyOptions{}))(t)
 	if len(done.Files) != 3 {
 		t.Errorf("%d changes", len(done.Files))
 	}
 	for path, want := range map[string][]string{"x": {"user.a"}, "y": nil, "d": {"user.\xff"}} {
 		list := make([]byte, 1000)
-		n, err := unix.Listxattr(filepath.Join(w.base, path), list)
-		must(t, err)
+		n := must.Get(unix.Listxattr(filepath.Join(w.base, path), list))(t)
 		got := slices.DeleteFunc(strings.Split(string(list[:n]), "\x00"), func(s string) bool { return !strings.HasPrefix(s, "user.") })
 		if !slices.Equal(got, want) {
 			t.Errorf("%s has %q", path, got)
@@ -304,20 +298,20 @@ func TestAttributes(t *testing.T) {
 func TestAttackLargeFileDeleted(t *testing.T) {
 	w := newWorld(t, files{"large": "", "a": "1\n"}, files{"large": "!"})
 	name := filepath.Join(w.base, "large")
-	must(t, os.Truncate(name, maxHashed+1))
+	must.Do(t, os.Truncate(name, maxHashed+1))
 	set := w.capture()
 	list, err := set.Files()
-	must(t, err)
+	must.Do(t, err)
 	if len(list) != 1 || list[0].Old.Size != maxHashed+1 || list[0].Old.SHA256 != "" {
 		t.Fatalf("%+v", list)
 	}
 	st, err := os.Stat(name)
-	must(t, err)
-	must(t, os.Chtimes(name, time.Time{}, st.ModTime().Add(time.Second)))
+	must.Do(t, err)
+	must.Do(t, os.Chtimes(name, time.Time{}, st.ModTime().Add(time.Second)))
 	if _, err := set.Apply(&ApplyOptions{}); err == nil {
 		t.Error("a large file that has changed since was deleted")
 	}
-	must(t, os.Chtimes(name, time.Time{}, st.ModTime()))
+	must.Do(t, os.Chtimes(name, time.Time{}, st.ModTime()))
 	if _, err = set.Apply(&ApplyOptions{}); err != nil {
 		t.Error(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // many makes 50,000 files of 300 bytes in 500 directories.
@@ -18,10 +20,10 @@ func many(b *testing.B, dir string) {
 	}
 	for d := range 500 {
 		path := filepath.Join(dir, fmt.Sprintf("d%03d", d))
-		must(b, os.MkdirAll(path, 0o755))
+		must.Do(b, os.MkdirAll(path, 0o755))
 		for f := range 100 {
 			text[0] = byte('0' + f%10)
-			must(b, os.WriteFile(filepath.Join(path, fmt.Sprintf("f%02d", f)), text, 0o644))
+			must.Do(b, os.WriteFile(filepath.Join(path, fmt.Sprintf("f%02d", f)), text, 0o644))
 		}
 	}
 }
@@ -31,26 +33,26 @@ func Benchmark50000(b *testing.B) {
 	for b.Loop() {
 		dir := b.TempDir()
 		upper, base := filepath.Join(dir, "upper"), filepath.Join(dir, "base")
-		must(b, os.Mkdir(base, 0o755))
+		must.Do(b, os.Mkdir(base, 0o755))
 		many(b, upper)
 		store, err := Open(filepath.Join(dir, "store"))
-		must(b, err)
+		must.Do(b, err)
 		u, err := os.Open(upper)
-		must(b, err)
+		must.Do(b, err)
 		d, err := os.Open(base)
-		must(b, err)
+		must.Do(b, err)
 		start := time.Now()
 		lap := func(what string) {
 			b.ReportMetric(float64(time.Since(start).Milliseconds()), what+"-ms")
 			start = time.Now()
 		}
 		set, _, err := store.Capture(d, u, base, &Run{Started: time.Now()})
-		must(b, err)
+		must.Do(b, err)
 		lap("capture")
-		must(b, set.Diff(io.Discard, &DiffOptions{}))
+		must.Do(b, set.Diff(io.Discard, &DiffOptions{}))
 		lap("diff")
 		done, err := set.Apply(&ApplyOptions{})
-		must(b, err)
+		must.Do(b, err)
 		lap("apply")
 		if len(done.Files) != 50_500 {
 			b.Fatal(len(done.Files))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/layer"
 
 	"golang.org/x/sys/unix"
@@ -107,14 +108,11 @@ changed run.sh +0 -0`, "\n")
 func TestLayerIsOCI(t *testing.T) {
 	w := newWorld(t, base, upper)
 	set := w.capture()
-	tar, err := os.Open(filepath.Join(w.store.root.Name(), set.ID, layerFile))
-	must(t, err)
+	tar := must.Get(os.Open(filepath.Join(w.store.root.Name(), set.ID, layerFile)))(t)
 	defer tar.Close()
-	dir, err := os.Open(base.make(t, t.TempDir()))
-	must(t, err)
+	dir := must.Get(os.Open(base.make(t, t.TempDir())))(t)
 	defer dir.Close()
-	_, err = layer.Unpack(tar, dir, nil)
-	must(t, err)
+	must.Get(layer.Unpack(tar, dir, nil))(t)
 	equal(t, snapshot(t, dir.Name()), after)
 }
 
@@ -134,8 +132,7 @@ func TestCaptureWithoutPermission(t *testing.T) {
 	w := newWorld(t, files{}, files{"d/secret": "0000:s\n", "d/": "0000"})
 	defer os.Chmod(filepath.Join(w.upper, "d"), 0o700)
 	set := w.capture()
-	list, err := set.Files()
-	must(t, err)
+	list := must.Get(set.Files())(t)
 	if len(list) != 2 || list[0].New.Mode != 0 || list[1].New.Mode != 0 || list[1].New.lines+list[1].Added != 1 {
 		t.Errorf("%q", summary(t, set))
 	}
@@ -147,20 +144,20 @@ func TestCaptureWithoutPermission(t *testing.T) {
 // What a set cannot hold is left out, and said.
 func TestCaptureLeavesOut(t *testing.T) {
 	w := newWorld(t, files{}, files{"a": "a\n", ".wh.x": "x\n"})
-	must(t, unix.Mkfifo(filepath.Join(w.upper, "fifo"), 0o644))
+	must.Do(t, unix.Mkfifo(filepath.Join(w.upper, "fifo"), 0o644))
 	deep := w.upper
 	for range maxDepth + 3 {
 		deep += "/d"
 	}
-	must(t, os.MkdirAll(deep, 0o755))
-	must(t, os.WriteFile(filepath.Join(w.upper, "sparse"), nil, 0o600))
-	must(t, os.Truncate(filepath.Join(w.upper, "sparse"), 4<<30))
+	must.Do(t, os.MkdirAll(deep, 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(w.upper, "sparse"), nil, 0o600))
+	must.Do(t, os.Truncate(filepath.Join(w.upper, "sparse"), 4<<30))
 	set := w.capture()
 	if len(set.LeftOut) != 4 || set.LeftOut[0].Path != ".wh.x" || set.LeftOut[2].Path != "fifo" || set.LeftOut[3].Path != "sparse" {
 		t.Errorf("%+v", set.LeftOut)
 	}
-	must(t, os.WriteFile(filepath.Join(w.upper, "a"), []byte("b\n"), 0o600))
-	must(t, unix.Chmod(filepath.Join(w.upper, "a"), 0o4755))
+	must.Do(t, os.WriteFile(filepath.Join(w.upper, "a"), []byte("b\n"), 0o600))
+	must.Do(t, unix.Chmod(filepath.Join(w.upper, "a"), 0o4755))
 	set = w.capture()
 	if list, err := set.Files(); err != nil || list[0].New.Mode != 0o755 {
 		t.Errorf("a set-user-ID bit is kept: %v", err)

@@ -6,15 +6,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // Each file that is not what the run saw is named, and nothing is changed.
 func TestConflicts(t *testing.T) {
 	w := newWorld(t, base, upper)
 	set := w.capture()
-	must(t, os.WriteFile(w.base+"/a.txt", []byte("host\n"), 0o644))
-	must(t, os.Chmod(w.base+"/run.sh", 0o700))
-	must(t, os.Remove(w.base+"/link"))
+	must.Do(t, os.WriteFile(w.base+"/a.txt", []byte("host\n"), 0o644))
+	must.Do(t, os.Chmod(w.base+"/run.sh", 0o700))
+	must.Do(t, os.Remove(w.base+"/link"))
 	files{"bin": "host\n", "old/host": "host\n", "file-to-dir": "host\n", "opq/3/": "", "dir-to-file/host": "host\n"}.make(t, w.base)
 	before := snapshot(t, w.base)
 	want := map[Name]string{"a.txt": "has changed", "run.sh": "has changed", "link": "is gone", "bin": "exists", "old/host": "has not seen it",
@@ -37,9 +39,9 @@ func TestConflicts(t *testing.T) {
 	if !errors.As(err, &refused) || len(refused.List) != 3 {
 		t.Errorf("--force removes what the run has not seen: %v", err)
 	}
-	must(t, errors.Join(os.Remove(w.base+"/old/host"), os.Remove(w.base+"/dir-to-file/host"), os.Remove(w.base+"/opq/3")))
+	must.Do(t, errors.Join(os.Remove(w.base+"/old/host"), os.Remove(w.base+"/dir-to-file/host"), os.Remove(w.base+"/opq/3")))
 	done, err := set.Apply(&ApplyOptions{Force: true})
-	must(t, err)
+	must.Do(t, err)
 	equal(t, snapshot(t, w.base), after)
 	if !done.Removed {
 		t.Error("the set is still there")
@@ -50,12 +52,11 @@ func TestConflicts(t *testing.T) {
 func TestApplyOfWhatIsThere(t *testing.T) {
 	w := newWorld(t, base, upper)
 	set := w.capture()
-	must(t, os.WriteFile(w.base+"/a.txt", []byte(upper["a.txt"]), 0o644))
-	must(t, os.Remove(w.base+"/gone.txt"))
-	must(t, os.RemoveAll(w.base+"/old"))
+	must.Do(t, os.WriteFile(w.base+"/a.txt", []byte(upper["a.txt"]), 0o644))
+	must.Do(t, os.Remove(w.base+"/gone.txt"))
+	must.Do(t, os.RemoveAll(w.base+"/old"))
 	files{"dir/new/": "0700", "moved/": ""}.make(t, w.base)
-	done, err := set.Apply(&ApplyOptions{})
-	must(t, err)
+	done := must.Get(set.Apply(&ApplyOptions{}))(t)
 	if !done.Removed || done.Done != 8 {
 		t.Errorf("%+v", done)
 	}
@@ -82,8 +83,7 @@ func TestApplyOfSome(t *testing.T) {
 	w = newWorld(t, base, upper)
 	set = w.capture()
 	for _, paths := range [][]string{{"moved/deep/z"}, {"file-to-dir/g", "dir-to-file"}, {"./opq/", "old"}} {
-		done, err := set.Apply(&ApplyOptions{Paths: paths})
-		must(t, err)
+		done := must.Get(set.Apply(&ApplyOptions{Paths: paths}))(t)
 		if done.Removed || set.Interrupted {
 			t.Errorf("%+v", done)
 		}
@@ -92,8 +92,7 @@ func TestApplyOfSome(t *testing.T) {
 	if got["moved/deep/z"] == "" || got["moved/w"] != "" || got["file-to-dir/g"] == "" || got["old/w"] != "" || got["a.txt"] != "0644:"+base["a.txt"] {
 		t.Errorf("%q", got)
 	}
-	done, err := set.Apply(&ApplyOptions{})
-	must(t, err)
+	done := must.Get(set.Apply(&ApplyOptions{}))(t)
 	if !done.Removed || len(done.Files) == 23 {
 		t.Errorf("%+v", done)
 	}
@@ -109,16 +108,14 @@ func TestRaced(t *testing.T) {
 	if _, err := set.Apply(&ApplyOptions{}); !errors.As(err, &refused) || len(refused.List) != 2 {
 		t.Errorf("%v", err)
 	}
-	_, err := set.Apply(&ApplyOptions{Force: true})
-	must(t, err)
+	must.Get(set.Apply(&ApplyOptions{Force: true}))(t)
 }
 
 // The caller's own directory that forbids to write to it is opened for the change of its mode.
 func TestApplyUnlocks(t *testing.T) {
 	w := newWorld(t, files{"d/x": "x\n", "d/y": "y\n"}, files{"d/x": "X\n", "d/y": "!", "d/z": "z\n"})
-	must(t, os.Chmod(w.base+"/d", 0o500))
-	_, err := w.capture().Apply(&ApplyOptions{})
-	must(t, err)
+	must.Do(t, os.Chmod(w.base+"/d", 0o500))
+	must.Get(w.capture().Apply(&ApplyOptions{}))(t)
 	equal(t, snapshot(t, w.base), files{"d/": "0755", "d/x": "0644:X\n", "d/z": "0644:z\n"})
 }
 
@@ -129,11 +126,11 @@ func TestApplyIsContinued(t *testing.T) {
 	}
 	w := newWorld(t, files{"a": "a\n", "d/x": "x\n", "z": "z\n"}, files{"a": "A\n", "d/x": "X\n", "z": "Z\n"})
 	set := w.capture()
-	must(t, os.Chmod(w.base+"/d", 0o500))
+	must.Do(t, os.Chmod(w.base+"/d", 0o500))
 	if _, err := set.Apply(&ApplyOptions{}); err == nil || !strings.Contains(err.Error(), "d/x") {
 		t.Error(err)
 	}
-	must(t, os.Chmod(w.base+"/d", 0o700))
+	must.Do(t, os.Chmod(w.base+"/d", 0o700))
 	if got := snapshot(t, w.base); got["a"] != "0644:A\n" || got["d/x"] != "0644:x\n" || len(got) != 4 {
 		t.Errorf("%q", got)
 	}

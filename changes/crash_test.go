@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -81,9 +83,9 @@ func TestHostWritesBeforeACrash(t *testing.T) {
 			more = w.crashWith(n, set.ID, w.base+"/x")
 			wrote := slices.Contains(slices.Collect(maps.Values(snapshot(t, w.base))), "0644:host\n")
 			set, err := w.store.Find(set.ID)
-			must(t, err)
+			must.Do(t, err)
 			if _, err = set.Apply(&ApplyOptions{}); !wrote {
-				must(t, err)
+				must.Do(t, err)
 				continue
 			}
 			var refused *ConflictError
@@ -139,7 +141,7 @@ func TestHostWritesAfterACrash(t *testing.T) {
 			return
 		}
 		for _, name := range []string{"a.txt", "gone.txt", "x"} {
-			must(t, os.WriteFile(filepath.Join(w.base, name), []byte("host\n"), 0o644))
+			must.Do(t, os.WriteFile(filepath.Join(w.base, name), []byte("host\n"), 0o644))
 		}
 		set, err := w.store.Find(set.ID)
 		if err != nil {

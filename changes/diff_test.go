@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func (w *world) diff(set *Set, o DiffOptions) string {
 	w.t.Helper()
 	var b strings.Builder
-	must(w.t, set.Diff(&b, &o))
+	must.Do(w.t, set.Diff(&b, &o))
 	return b.String()
 }
 
@@ -63,8 +65,7 @@ func TestDiffIsAPatch(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, patch)
 	}
-	_, err := set.Apply(&ApplyOptions{})
-	must(t, err)
+	must.Get(set.Apply(&ApplyOptions{}))(t)
 	got, want := snapshot(t, other), snapshot(t, w.base)
 	equal(t, got, want)
 }
@@ -74,8 +75,8 @@ func TestDiffOfWhatCannotBeShown(t *testing.T) {
 	large := strings.Repeat("x\n", maxDiff)
 	w := newWorld(t, files{"large": "1\n", "since": "1\n", "gone": "1\n"}, files{"large": large, "since": "2\n", "gone": "2\n", "new": large})
 	set := w.capture()
-	must(t, os.WriteFile(w.base+"/since", []byte("3\n"), 0o644))
-	must(t, os.Remove(w.base+"/gone"))
+	must.Do(t, os.WriteFile(w.base+"/since", []byte("3\n"), 0o644))
+	must.Do(t, os.Remove(w.base+"/gone"))
 	got := w.diff(set, DiffOptions{})
 	for _, part := range []string{"# large: too large: 8388608 bytes\n", "# new: too large: 8388608 bytes\n",
 		"# since: the file of the host is not what the run saw any more\n", "# gone: the file of the host is not"} {
@@ -83,12 +84,11 @@ func TestDiffOfWhatCannotBeShown(t *testing.T) {
 			t.Errorf("no %q in\n%s", part, got)
 		}
 	}
-	list, err := set.Files()
-	must(t, err)
+	list := must.Get(set.Files())(t)
 	if len(list) != 4 || !list[1].Binary || list[2].Added != maxDiff {
 		t.Errorf("%q", summary(t, set))
 	}
-	must(t, os.RemoveAll(w.base))
+	must.Do(t, os.RemoveAll(w.base))
 	if got := w.diff(set, DiffOptions{}); !strings.Contains(got, "cannot be opened") {
 		t.Error(got)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"brig/internal/test/must"
 )
 
 // What parses has only paths below a directory, and is written again as it was.
@@ -36,7 +38,7 @@ func FuzzManifest(f *testing.F) {
 					t.Fatalf("%q", file.Path)
 				}
 			}
-			must(t, enc.Encode(file))
+			must.Do(t, enc.Encode(file))
 		}
 		twice, err := parseFiles(&again)
 		if err != nil || len(twice) != len(list) {
@@ -59,13 +61,12 @@ func FuzzIndex(f *testing.F) {
 	w := tar.NewWriter(&b)
 	for _, h := range []*tar.Header{{Name: "d/", Typeflag: tar.TypeDir, Mode: 0o755}, {Name: "d/x", Typeflag: tar.TypeReg, Size: 3},
 		{Name: "l", Typeflag: tar.TypeLink, Linkname: "d/x"}, {Name: "s", Typeflag: tar.TypeSymlink, Linkname: "/etc"}} {
-		must(f, w.WriteHeader(h))
+		must.Do(f, w.WriteHeader(h))
 		if h.Size > 0 {
-			_, err := w.Write([]byte("abc"))
-			must(f, err)
+			must.Get(w.Write([]byte("abc")))(f)
 		}
 	}
-	must(f, w.Close())
+	must.Do(f, w.Close())
 	f.Add(b.Bytes())
 	f.Add([]byte("not an archive"))
 	f.Fuzz(func(t *testing.T, archive []byte) {
@@ -88,8 +89,7 @@ func FuzzNames(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		text, err := json.Marshal(Name(s))
-		must(t, err)
+		text := must.Get(json.Marshal(Name(s)))(t)
 		var back Name
 		if err := json.Unmarshal(text, &back); err != nil || string(back) != s {
 			t.Fatalf("%q is %q in JSON, and %q again: %v", s, text, back, err)

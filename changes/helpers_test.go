@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,26 +33,26 @@ func (list files) make(t *testing.T, root string) string {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		text, path := list[name], filepath.Join(root, name)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		switch {
 		case strings.HasSuffix(name, "/"):
-			must(t, os.MkdirAll(path, 0o755))
+			must.Do(t, os.MkdirAll(path, 0o755))
 			if text == "opaque" {
-				must(t, unix.Setxattr(path, "user.overlay.opaque", []byte("y"), 0))
+				must.Do(t, unix.Setxattr(path, "user.overlay.opaque", []byte("y"), 0))
 			} else if text != "" {
-				defer func() { must(t, unix.Chmod(path, octal(t, text))) }() // after what is in it
+				defer func() { must.Do(t, unix.Chmod(path, octal(t, text))) }() // after what is in it
 			}
 		case text == "!":
-			must(t, unix.Mknod(path, unix.S_IFCHR, 0))
+			must.Do(t, unix.Mknod(path, unix.S_IFCHR, 0))
 		case strings.HasPrefix(text, "->"):
-			must(t, os.Symlink(text[2:], path))
+			must.Do(t, os.Symlink(text[2:], path))
 		default:
 			mode := uint32(0o644)
 			if len(text) > 4 && text[0] == '0' && text[4] == ':' {
 				mode, text = octal(t, text[:4]), text[5:]
 			}
-			must(t, os.WriteFile(path, []byte(text), 0o600))
-			must(t, unix.Chmod(path, mode))
+			must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+			must.Do(t, unix.Chmod(path, mode))
 		}
 	}
 	return root
@@ -59,8 +60,7 @@ func (list files) make(t *testing.T, root string) string {
 
 func octal(t *testing.T, s string) (mode uint32) {
 	t.Helper()
-	_, err := fmt.Sscanf(s, "%o", &mode)
-	must(t, err)
+	must.Get(fmt.Sscanf(s, "%o", &mode))(t)
 	return mode
 }
 
@@ -68,7 +68,7 @@ func octal(t *testing.T, s string) (mode uint32) {
 func snapshot(t *testing.T, root string) files {
 	t.Helper()
 	list := files{}
-	must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == root {
 			return err
 		}
@@ -97,13 +97,6 @@ func snapshot(t *testing.T, root string) files {
 	return list
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func equal(t *testing.T, got, want files) {
 	t.Helper()
 	for name, text := range want {
@@ -130,13 +123,13 @@ func newWorld(t *testing.T, base, upper files) *world {
 	t.Helper()
 	dir := t.TempDir()
 	w := &world{t: t, base: filepath.Join(dir, "base"), upper: filepath.Join(dir, "upper")}
-	must(t, os.Mkdir(w.base, 0o755))
-	must(t, os.Mkdir(w.upper, 0o755))
+	must.Do(t, os.Mkdir(w.base, 0o755))
+	must.Do(t, os.Mkdir(w.upper, 0o755))
 	base.make(t, w.base)
 	upper.make(t, w.upper)
 	var err error
 	w.store, err = Open(filepath.Join(dir, "store"))
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { w.store.Close() })
 	w.run = Run{Command: []Name{"make"}, Status: "ok", Started: time.Now().Add(time.Second), Ended: time.Now(), Target: "/work"}
 	return w
@@ -145,13 +138,13 @@ func newWorld(t *testing.T, base, upper files) *world {
 func (w *world) capture() *Set {
 	w.t.Helper()
 	base, err := os.Open(w.base)
-	must(w.t, err)
+	must.Do(w.t, err)
 	defer base.Close()
 	upper, err := os.Open(w.upper)
-	must(w.t, err)
+	must.Do(w.t, err)
 	defer upper.Close()
 	set, _, err := w.store.Capture(base, upper, w.base, &w.run)
-	must(w.t, err)
+	must.Do(w.t, err)
 	return set
 }
 
@@ -161,8 +154,7 @@ func summary(t *testing.T, set *Set) (lines []string) {
 	if set == nil {
 		return nil
 	}
-	list, err := set.Files()
-	must(t, err)
+	list := must.Get(set.Files())(t)
 	for _, f := range list {
 		lines = append(lines, fmt.Sprintf("%s %s +%d -%d", f.Op(), f.Path, f.Added, f.Removed))
 	}

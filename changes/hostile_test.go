@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -17,16 +19,14 @@ import (
 func TestAttackManyNames(t *testing.T) {
 	const size, count = 64 << 20, maxLinked>>26 + 3
 	w := newWorld(t, files{}, files{"a": ""})
-	f, err := os.OpenFile(w.upper+"/a", os.O_WRONLY, 0)
-	must(t, err)
-	must(t, unix.Fallocate(int(f.Fd()), 0, 0, size))
-	must(t, f.Close())
+	f := must.Get(os.OpenFile(w.upper+"/a", os.O_WRONLY, 0))(t)
+	must.Do(t, unix.Fallocate(int(f.Fd()), 0, 0, size))
+	must.Do(t, f.Close())
 	for i := range count {
-		must(t, os.Link(w.upper+"/a", fmt.Sprintf("%s/l%d", w.upper, i)))
+		must.Do(t, os.Link(w.upper+"/a", fmt.Sprintf("%s/l%d", w.upper, i)))
 	}
 	set := w.capture()
-	list, err := set.Files()
-	must(t, err)
+	list := must.Get(set.Files())(t)
 	if len(list) != count-2 || len(set.LeftOut) != 3 || set.LeftOut[0].Reason != "it is one of many names of a file of 67108864 bytes" {
 		t.Errorf("%d files, %+v", len(list), set.LeftOut)
 	}
@@ -35,11 +35,10 @@ func TestAttackManyNames(t *testing.T) {
 // A file or directory with more attributes than a set may hold costs no other change. Only some file systems hold them.
 func TestCaptureOfManyAttributes(t *testing.T) {
 	w := newWorld(t, files{"f": "f\n"}, files{"f": "F\n", "d/in": "i\n", "y": "y\n"})
-	dir, err := os.MkdirTemp("/dev/shm", "brig-test-")
-	must(t, err)
+	dir := must.Get(os.MkdirTemp("/dev/shm", "brig-test-"))(t)
 	defer os.RemoveAll(dir)
-	must(t, os.Rename(w.upper, w.upper+".disk"))
-	must(t, os.CopyFS(dir+"/upper", os.DirFS(w.upper+".disk")))
+	must.Do(t, os.Rename(w.upper, w.upper+".disk"))
+	must.Do(t, os.CopyFS(dir+"/upper", os.DirFS(w.upper+".disk")))
 	w.upper = dir + "/upper"
 	for _, name := range []string{"f", "d"} {
 		for i := range 300 {
@@ -59,15 +58,15 @@ func TestCaptureOfManyAttributes(t *testing.T) {
 func TestCaptureOfALockedMount(t *testing.T) {
 	w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n"})
 	base, err := os.Open(w.base)
-	must(t, err)
+	must.Do(t, err)
 	defer base.Close()
 	upper, err := os.Open(w.upper)
-	must(t, err)
+	must.Do(t, err)
 	defer upper.Close()
-	must(t, os.Chmod(w.upper, 0))
+	must.Do(t, os.Chmod(w.upper, 0))
 	defer os.Chmod(w.upper, 0o700)
 	set, _, err := w.store.Capture(base, upper, w.base, &w.run)
-	must(t, err)
+	must.Do(t, err)
 	if got := strings.Join(summary(t, set), ","); got != "changed x +1 -1" {
 		t.Error(got)
 	}
@@ -96,7 +95,7 @@ func TestCaptureWhileTheHostWrites(t *testing.T) {
 	w.run.Started = time.Now().Add(-time.Hour)
 	set := w.capture()
 	close(stop)
-	must(t, <-stopped)
+	must.Do(t, <-stopped)
 	if list, err := set.Files(); err != nil || len(list) != 2 || !list[0].Raced {
 		t.Errorf("%q, %v", summary(t, set), err)
 	}
@@ -122,10 +121,10 @@ func TestAttackAsRoot(t *testing.T) {
 	up := files{"new/": "0777", "new/sub/f": "f\n"}
 	for n, more := 1, true; more; n++ {
 		w := newWorld(t, files{"theirs/": "0700", "theirs/secret": "s\n"}, up)
-		must(t, os.Chown(w.base, 54321, 54321))
+		must.Do(t, os.Chown(w.base, 54321, 54321))
 		more, _ = atStep(w.capture(), n, ApplyOptions{}, func() {
 			if err := os.Rename(w.base+"/new", w.base+"/moved"); err == nil {
-				must(t, os.Rename(w.base+"/theirs", w.base+"/new"))
+				must.Do(t, os.Rename(w.base+"/theirs", w.base+"/new"))
 			}
 		})
 		for _, name := range []string{"new", "theirs"} {
@@ -140,12 +139,12 @@ func TestAttackAsRoot(t *testing.T) {
 	}
 	for n, more := 1, true; more; n++ {
 		w := newWorld(t, files{}, up)
-		must(t, os.Chown(w.base, 54321, 54321))
+		must.Do(t, os.Chown(w.base, 54321, 54321))
 		set := w.capture()
 		more = w.crashAt(n, set.ID)
 		if set, err := w.store.Find(set.ID); err == nil {
 			_, err = set.Apply(&ApplyOptions{})
-			must(t, err)
+			must.Do(t, err)
 		}
 		for _, name := range []string{"new", "new/sub", "new/sub/f"} {
 			if owner := uid(filepath.Join(w.base, name)); owner != 54321 {
@@ -179,22 +178,20 @@ func TestDraftIsMadeAgain(t *testing.T) {
 			t.Error(err)
 			break
 		}
-		must(t, errors.Join(w.store.root.RemoveAll(name), lock.Close()))
+		must.Do(t, errors.Join(w.store.root.RemoveAll(name), lock.Close()))
 	}
 	close(stop)
-	must(t, <-stopped)
+	must.Do(t, <-stopped)
 }
 
 // temporary returns the names that an interrupted Apply of w's only set may use in a directory.
 func (w *world) temporary(dir string) (list []string) {
 	w.t.Helper()
-	journals, err := filepath.Glob(filepath.Join(w.store.root.Name(), "*", journalFile))
-	must(w.t, err)
+	journals := must.Get(filepath.Glob(filepath.Join(w.store.root.Name(), "*", journalFile)))(w.t)
 	for _, name := range journals {
 		var j journal
-		text, err := os.ReadFile(name)
-		must(w.t, err)
-		must(w.t, json.Unmarshal(text, &j))
+		text := must.Get(os.ReadFile(name))(w.t)
+		must.Do(w.t, json.Unmarshal(text, &j))
 		for n := range 10 {
 			name := filepath.Join(dir, fmt.Sprintf(".brig-%s-%d", j.Token, n))
 			list = append(list, name, name+"-old")
@@ -272,11 +269,10 @@ func TestAttackTemporaryName(t *testing.T) {
 // A file of several names with more attributes than a set may hold is left out under each of them.
 func TestLinksOfManyAttributes(t *testing.T) {
 	w := newWorld(t, files{}, files{"y": "y\n"})
-	dir, err := os.MkdirTemp("/dev/shm", "brig-test-")
-	must(t, err)
+	dir := must.Get(os.MkdirTemp("/dev/shm", "brig-test-"))(t)
 	defer os.RemoveAll(dir)
 	w.upper = files{"a": "a\n", "y": "y\n"}.make(t, dir)
-	must(t, os.Link(dir+"/a", dir+"/b"))
+	must.Do(t, os.Link(dir+"/a", dir+"/b"))
 	for i := range 300 {
 		if err := unix.Setxattr(dir+"/a", fmt.Sprintf("user.%d", i), make([]byte, 1000), 0); err != nil {
 			t.Skip("/dev/shm holds no 300 KB of attributes (Linux 6.6): ", err)
@@ -294,12 +290,11 @@ func TestLinksOfManyAttributes(t *testing.T) {
 func TestCaptureOfDeepDeletions(t *testing.T) {
 	for _, name := range []string{strings.Repeat("n", 250), "d"} {
 		w := newWorld(t, files{"deep/x": "x\n", "a": "a\n"}, files{"deep": "!", "a": "A\n"})
-		dir, err := unix.Open(w.base+"/deep", unix.O_PATH, 0)
-		must(t, err)
+		dir := must.Get(unix.Open(w.base+"/deep", unix.O_PATH, 0))(t)
 		for range maxDepth + 3 {
-			must(t, unix.Mkdirat(dir, name, 0o755))
+			must.Do(t, unix.Mkdirat(dir, name, 0o755))
 			next, err := unix.Openat(dir, name, unix.O_PATH, 0)
-			must(t, errors.Join(err, unix.Close(dir)))
+			must.Do(t, errors.Join(err, unix.Close(dir)))
 			dir = next
 		}
 		unix.Close(dir)
@@ -311,8 +306,7 @@ func TestCaptureOfDeepDeletions(t *testing.T) {
 		if _, err := set.Apply(&ApplyOptions{}); !errors.As(err, &refused) {
 			t.Error(err)
 		}
-		_, err = set.Apply(&ApplyOptions{Paths: []string{"a"}})
-		must(t, err)
+		must.Get(set.Apply(&ApplyOptions{Paths: []string{"a"}}))(t)
 	}
 }
 
@@ -321,11 +315,9 @@ func TestCaptureWhileTheHostRenames(t *testing.T) {
 	w := newWorld(t, files{"a": "a\n", "d/x": "x\n", "d/y": "y\n", "e/f/g": "g\n", "o/x": "x\n"},
 		files{"a": "A\n", "d/x": "X\n", "d/y": "!", "e": "!", "o/": "opaque", "y": "Y\n"})
 	other := files{"a": "->b", "d": "file\n", "e": "->a", "o": "file\n"}.make(t, w.base+".other")
-	base, err := unix.Open(w.base, unix.O_PATH, 0)
-	must(t, err)
+	base := must.Get(unix.Open(w.base, unix.O_PATH, 0))(t)
 	defer unix.Close(base)
-	from, err := unix.Open(other, unix.O_PATH, 0)
-	must(t, err)
+	from := must.Get(unix.Open(other, unix.O_PATH, 0))(t)
 	defer unix.Close(from)
 	stop, stopped := make(chan bool), make(chan error)
 	go func() {
@@ -356,7 +348,7 @@ func TestCaptureWhileTheHostRenames(t *testing.T) {
 		}
 	}
 	close(stop)
-	must(t, <-stopped)
+	must.Do(t, <-stopped)
 }
 
 // A run has removed a directory that forbids to write to it, after a chmod(1) of its copy; so does apply. An Apply that
@@ -371,7 +363,7 @@ func TestApplyRemovesLockedDirectories(t *testing.T) {
 		more = w.crashAt(n, set.ID)
 		if set, err := w.store.Find(set.ID); err == nil {
 			_, err = set.Apply(&ApplyOptions{})
-			must(t, err)
+			must.Do(t, err)
 		}
 		equal(t, snapshot(t, w.base), files{"f": "0644:F\n"})
 	}
@@ -382,15 +374,15 @@ func TestApplyOfLockedDirectoriesIsKilled(t *testing.T) {
 	for n, more := 1, true; more; n++ {
 		w := newWorld(t, files{}, files{"a/x": "x\n", "b/x": "x\n", "b/": "0000", "b/c/y": "y\n", "b/c/": "0000"})
 		set := w.capture()
-		must(t, os.Chmod(w.upper+"/b", 0o700)) // for the removal of the test's directory
-		must(t, os.Chmod(w.upper+"/b/c", 0o700))
+		must.Do(t, os.Chmod(w.upper+"/b", 0o700)) // for the removal of the test's directory
+		must.Do(t, os.Chmod(w.upper+"/b/c", 0o700))
 		more = w.crashAt(n, set.ID)
 		if set, err := w.store.Find(set.ID); err == nil {
 			_, err = set.Apply(&ApplyOptions{})
-			must(t, err)
+			must.Do(t, err)
 		}
-		must(t, os.Chmod(w.base+"/b", 0o700))
-		must(t, os.Chmod(w.base+"/b/c", 0o700))
+		must.Do(t, os.Chmod(w.base+"/b", 0o700))
+		must.Do(t, os.Chmod(w.base+"/b/c", 0o700))
 		equal(t, snapshot(t, w.base), files{"a/": "0755", "a/x": "0644:x\n", "b/": "0700", "b/x": "0644:x\n", "b/c/": "0700", "b/c/y": "0644:y\n"})
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -27,7 +29,7 @@ func TestFind(t *testing.T) {
 		t.Error(short)
 	}
 	twin := set.ID[:6] + strings.Repeat("0", 58) // damaged, but an id
-	must(t, w.store.root.Mkdir(twin, 0o700))
+	must.Do(t, w.store.root.Mkdir(twin, 0o700))
 	if short := w.store.Short(set.ID); len(short) < 7 {
 		t.Error(short)
 	}
@@ -39,8 +41,8 @@ func TestFind(t *testing.T) {
 	if len(sets) != 1 || !errors.As(err, &damaged) || damaged.ID != twin {
 		t.Error(len(sets), err)
 	}
-	must(t, w.store.Remove(twin))
-	must(t, set.Discard(false))
+	must.Do(t, w.store.Remove(twin))
+	must.Do(t, set.Discard(false))
 	if left, err := w.store.names(); err != nil || len(left) > 0 {
 		t.Errorf("%q %v", left, err)
 	}
@@ -60,17 +62,15 @@ func TestExpire(t *testing.T) {
 		set := w.capture()
 		ids = append(ids, set.ID)
 		if i == 1 {
-			_, err := set.begin(&ApplyOptions{})
-			must(t, err)
+			must.Get(set.begin(&ApplyOptions{}))(t)
 		}
 		if i == 2 {
-			lock, err := w.store.lock(set.ID)
-			must(t, err)
+			lock := must.Get(w.store.lock(set.ID))(t)
 			defer lock.Close()
 		}
 	}
 	left, err := w.store.IDs()
-	must(t, err)
+	must.Do(t, err)
 	if want := slices.Sorted(slices.Values(ids[1:])); !slices.Equal(left, want) {
 		t.Errorf("%q of %q", left, ids)
 	}
@@ -84,9 +84,9 @@ func TestExpire(t *testing.T) {
 // What a killed process has left is removed by the next Capture, and what a living one writes is not.
 func TestDraftsOfTheDead(t *testing.T) {
 	w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n"})
-	must(t, w.store.root.Mkdir(draftPrefix+"dead", 0o700))
+	must.Do(t, w.store.root.Mkdir(draftPrefix+"dead", 0o700))
 	name, lock, err := w.store.draft()
-	must(t, err)
+	must.Do(t, err)
 	defer lock.Close()
 	w.capture()
 	left, err := w.store.names()
@@ -98,14 +98,14 @@ func TestDraftsOfTheDead(t *testing.T) {
 // Nobody else may write to the store.
 func TestStoreOfOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	must(t, os.Mkdir(dir, 0o700))
-	must(t, os.Chmod(dir, 0o770))
+	must.Do(t, os.Mkdir(dir, 0o700))
+	must.Do(t, os.Chmod(dir, 0o770))
 	if _, err := Open(dir); err == nil {
 		t.Error("a store that the group may write to is opened")
 	}
 	if os.Geteuid() == 0 {
-		must(t, os.Chmod(dir, 0o700))
-		must(t, os.Chown(dir, 12345, -1))
+		must.Do(t, os.Chmod(dir, 0o700))
+		must.Do(t, os.Chown(dir, 12345, -1))
 		if _, err := Open(dir); err == nil {
 			t.Error("a store of somebody else is opened")
 		}
@@ -116,17 +116,15 @@ func TestStoreOfOthers(t *testing.T) {
 func TestApplyIsLocked(t *testing.T) {
 	w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n"})
 	set := w.capture()
-	_, err := atStep(set, 1, ApplyOptions{}, func() {
-		again, err := w.store.Find(set.ID)
-		must(t, err)
+	must.Get(atStep(set, 1, ApplyOptions{}, func() {
+		again := must.Get(w.store.Find(set.ID))(t)
 		if _, err := again.Apply(&ApplyOptions{}); !errors.Is(err, errBusy) {
 			t.Error(err)
 		}
 		if err := again.Discard(true); !errors.Is(err, errBusy) {
 			t.Error(err)
 		}
-	})
-	must(t, err)
+	}))(t)
 }
 
 // Nothing in the store makes a command wait or read without end: not a FIFO, a link or a directory in the place of a file.
@@ -145,7 +143,7 @@ func TestStoreOfOddFiles(t *testing.T) {
 			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 				t.Fatal(err)
 			}
-			must(t, put(path))
+			must.Do(t, put(path))
 			_, listed := w.store.List()
 			again, err := w.store.Find(set.ID)
 			if err == nil && file != journalFile {
@@ -157,17 +155,17 @@ func TestStoreOfOddFiles(t *testing.T) {
 			if !errors.As(err, &damaged) || (listed != nil) != (file == headerFile) {
 				t.Errorf("a %s as %s: %v, %v", what, file, err, listed)
 			}
-			must(t, w.store.Remove(set.ID))
+			must.Do(t, w.store.Remove(set.ID))
 		}
 		w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n"})
 		twin := strings.Repeat("0", 64)
-		must(t, put(filepath.Join(w.store.root.Name(), twin)))
-		must(t, put(filepath.Join(w.store.root.Name(), draftPrefix+"odd")))
+		must.Do(t, put(filepath.Join(w.store.root.Name(), twin)))
+		must.Do(t, put(filepath.Join(w.store.root.Name(), draftPrefix+"odd")))
 		set := w.capture()
 		if _, err := w.store.Find(twin); err == nil {
 			t.Errorf("a %s is a set", what)
 		}
-		must(t, w.store.Remove(twin))
+		must.Do(t, w.store.Remove(twin))
 		if left, err := w.store.names(); err != nil || len(left) != 1 || left[0] != set.ID {
 			t.Errorf("a %s: the store has %q, %v", what, left, err)
 		}
@@ -185,10 +183,10 @@ func TestLongestLine(t *testing.T) {
 	path := Name(strings.TrimSuffix(strings.Repeat(string(long(nameMax))+"/", 15), "/"))
 	c := &comparer{kept: map[string]bool{}, files: []*File{{Path: path, Old: state, New: state}}}
 	upper, err := os.Open(w.upper)
-	must(t, err)
+	must.Do(t, err)
 	defer upper.Close()
 	set, err := w.store.write(&Header{Version: version}, c, upper)
-	must(t, err)
+	must.Do(t, err)
 	list, err := set.Files()
 	if err != nil || len(list) != 1 || list[0].Path != path || !list[0].New.equal(state) {
 		t.Errorf("%d changes, %v", len(list), err)

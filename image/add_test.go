@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/layer"
 )
 
@@ -36,16 +37,10 @@ func archive(t testing.TB, files ...string) []byte {
 	w := tar.NewWriter(&b)
 	for i := 0; i < len(files); i += 2 {
 		h := &tar.Header{Name: files[i], Mode: 0o644, Size: int64(len(files[i+1])), ModTime: time.Unix(1e9, 0)}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, files[i+1]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.WriteHeader(h))
+		must.Get(io.WriteString(w, files[i+1]))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -86,22 +81,16 @@ func add(s *Store, n *New) (*Image, bool, error) {
 	return w.Add(n)
 }
 
-func must(t *testing.T, s *Store, n *New) *Image {
+func added(t *testing.T, s *Store, n *New) *Image {
 	t.Helper()
 	m, _, err := add(s, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return m
 }
 
 func newStore(t testing.TB) *Store {
 	t.Helper()
-	s, err := Open(filepath.Join(t.TempDir(), "images"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(Open(filepath.Join(t.TempDir(), "images")))(t)
 }
 
 // inMemory makes a store where syncfs(2) costs nothing.
@@ -117,24 +106,19 @@ func inMemory(t *testing.T) *Store {
 		}
 	})
 	s, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
 // left lists what a store has beside locks and empty directories.
 func left(t *testing.T, s *Store) (list []string) {
 	t.Helper()
-	err := filepath.WalkDir(s.Dir(), func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(s.Dir(), func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && !strings.HasSuffix(path, "lock") {
 			list = append(list, strings.TrimPrefix(path, s.Dir()+"/"))
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return list
 }
 
@@ -142,8 +126,8 @@ func left(t *testing.T, s *Store) (list []string) {
 func TestAnImagesLife(t *testing.T) {
 	s := newStore(t)
 	base := archive(t, "etc/passwd", "root:x:0:0::/:/bin/sh\n", "lib/big", strings.Repeat("b", 1<<20), "empty", "")
-	one := must(t, s, crafted("one", base, archive(t, "app", "1", "etc/.wh.passwd", "")))
-	two := must(t, s, crafted("two:2", base, archive(t, "app", "2")))
+	one := added(t, s, crafted("one", base, archive(t, "app", "1", "etc/.wh.passwd", "")))
+	two := added(t, s, crafted("two:2", base, archive(t, "app", "2")))
 	if one.Digest == two.Digest || one.Files != 10 || two.Files != 11 || two.Size != 1<<20+23 {
 		t.Errorf("%+v\n%+v", one, two)
 	}
@@ -161,17 +145,14 @@ func TestAnImagesLife(t *testing.T) {
 	if names, gone, err := s.Remove("three"); err != nil || gone != nil || strings.Join(names, " ") != "docker.io/library/three:latest" {
 		t.Errorf("%v, %v, %v", names, gone, err)
 	}
-	hold, err := two.Hold()
-	if err != nil {
-		t.Fatal(err)
-	}
+	hold := must.Get(two.Hold())(t)
 	if _, _, err := s.Remove("two:2"); err == nil || !strings.Contains(err.Error(), "a jail uses it") {
 		t.Error(err)
 	}
 	if m, err := s.Lookup("two:2"); err != nil || m.Digest != two.Digest {
 		t.Error(err)
 	}
-	must(t, s, crafted("two:2", archive(t, "other", "2"))) // takes the name
+	added(t, s, crafted("two:2", archive(t, "other", "2"))) // takes the name
 	if p, err := s.Prune(); err != nil || len(p.Images) > 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -195,7 +176,7 @@ func TestAnImagesLife(t *testing.T) {
 // Whatever is wrong with an image, it is not there afterwards, and the others are.
 func TestBadImages(t *testing.T) {
 	s := newStore(t)
-	good := must(t, s, crafted("good", archive(t, "a", "a")))
+	good := added(t, s, crafted("good", archive(t, "a", "a")))
 	for want, change := range map[string]func(*New){
 		"uncompressed, is not what its digest says": func(n *New) { n.Layers[0].DiffID = DigestOf(nil) },
 		"the blob is not what its digest says":      func(n *New) { n.Layers[0].Digest = DigestOf(nil); n.Open = constant("abc"); n.Layers[0].Size = 3 },
@@ -215,9 +196,7 @@ func TestBadImages(t *testing.T) {
 		n := crafted("bad", archive(t, "b", "bbb", "c", want))
 		change(n)
 		w, err := s.Write()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if n.Layers[0].Size > 0 {
 			err = w.Receive(n.Layers[0].Digest, n.Layers[0].Size, func(int64) (io.ReadCloser, int64, error) {
 				r, err := n.Open(n.Layers[0])
@@ -253,7 +232,7 @@ func TestWorkingDir(t *testing.T) {
 		strings.Repeat("/x", 257): "!or 256 levels", strings.Repeat("/y", 256): strings.Repeat("y/", 255) + "y"} {
 		n := crafted("wd", linked(t, "bin", "usr/bin", "gone", "nowhere", "loop", "loop", "out", outside), archive(t, "usr/bin/sh", "x", "etc/file", "x", "salt", dir))
 		n.Config.WorkingDir = dir
-		m := must(t, s, n)
+		m := added(t, s, n)
 		if why, bad := strings.CutPrefix(want, "!"); bad {
 			if left := strings.Join(m.LeftOut, ""); !strings.Contains(left, why) || len(left) > 200 {
 				t.Errorf("%q: %s, want %s", dir, left, why)
@@ -274,10 +253,8 @@ func TestWorkingDir(t *testing.T) {
 func TestMountPoints(t *testing.T) {
 	s := newStore(t)
 	outside := t.TempDir()
-	if err := os.WriteFile(outside+"/hosts", []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	m := must(t, s, crafted("points", linked(t, "dev", "loop", "loop", "dev", "tmp", outside, "etc", "conf"),
+	must.Do(t, os.WriteFile(outside+"/hosts", []byte("x"), 0o644))
+	m := added(t, s, crafted("points", linked(t, "dev", "loop", "loop", "dev", "tmp", outside, "etc", "conf"),
 		archive(t, "proc", "a file", "conf/x", "x")))
 	for name, want := range map[string]os.FileMode{"dev": os.ModeSymlink | 0o777, "proc": 0o644, "work": os.ModeDir | 0o755, "conf/hosts": 0o644} {
 		if st, err := os.Lstat(filepath.Join(m.Tree, name)); err != nil || st.Mode() != want {
@@ -295,13 +272,9 @@ func linked(t testing.TB, links ...string) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for i := 0; i < len(links); i += 2 {
-		if err := w.WriteHeader(&tar.Header{Name: links[i], Linkname: links[i+1], Typeflag: tar.TypeSymlink}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.WriteHeader(&tar.Header{Name: links[i], Linkname: links[i+1], Typeflag: tar.TypeSymlink}))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -316,16 +289,11 @@ func constant(text string) func(Layer) (io.ReadCloser, error) {
 // What was received before a process died is not asked for again; what is damaged is.
 func TestReceiveContinues(t *testing.T) {
 	s := newStore(t)
-	w, err := s.Write()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(s.Write())(t)
 	defer w.Close()
 	for have, wantFrom := range map[string]int64{"": 0, "hel": 3, "hello": -1, "xxx": 0, "hello, you": 0} {
 		part := s.path("blobs", DigestOf([]byte("hello"))[len(sha256Prefix):])
-		if err := os.WriteFile(part+".part", []byte(have), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(part+".part", []byte(have), 0o600))
 		last := int64(-1)
 		err := w.Receive(DigestOf([]byte("hello")), 5, func(from int64) (io.ReadCloser, int64, error) {
 			last = from
@@ -335,9 +303,7 @@ func TestReceiveContinues(t *testing.T) {
 		if err != nil || rerr != nil || string(text) != "hello" || last != wantFrom {
 			t.Errorf("%q: %v, %v, %q, from %d", have, err, rerr, text, last)
 		}
-		if err := os.Remove(part); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(part))
 	}
 }
 
@@ -402,7 +368,7 @@ func TestKilled(t *testing.T) {
 	s := inMemory(t)
 	want := map[string]string{}
 	for _, n := range victims(t) {
-		m := must(t, s, n)
+		m := added(t, s, n)
 		want[m.Digest] = listing(t, m.Tree)
 		if _, _, err := s.Remove(m.Digest); err != nil {
 			t.Fatal(err)
@@ -416,29 +382,21 @@ func TestKilled(t *testing.T) {
 		if err == nil {
 			err = cmd.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if _, err := io.ReadFull(out, make([]byte, 1)); err != nil { // it begins
 			t.Fatal(err)
 		}
 		time.Sleep(time.Duration(rand.Int64N(int64(12 * time.Millisecond)))) // the moment
-		if err := errors.Join(cmd.Process.Kill(), ended(cmd)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(cmd.Process.Kill(), ended(cmd)))
 		list, err := s.List()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, m := range list {
 			if got := listing(t, m.Tree); got != want[m.Digest] {
 				t.Fatalf("half an image: %s\n%s", got, want[m.Digest])
 			}
 		}
 		p, err := s.Prune()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		seen[fmt.Sprintf("%d images, unfinished %v, blobs %v, files %v", len(list), p.Unfinished > 0, p.Blobs > 0, p.Files > 0)]++
 		for _, m := range list {
 			if _, _, err := s.Remove(m.Digest); err != nil && !errors.Is(err, ErrNotFound) { // it had no name yet
@@ -464,10 +422,7 @@ func ended(cmd *exec.Cmd) error {
 }
 
 func churn(t *testing.T, dir string) {
-	s, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(dir))(t)
 	fmt.Print(".")
 	for list := victims(t); ; {
 		for _, n := range list {
@@ -488,7 +443,7 @@ func churn(t *testing.T, dir string) {
 func listing(t *testing.T, tree string) string {
 	t.Helper()
 	var b strings.Builder
-	err := filepath.WalkDir(tree, func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(tree, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -497,10 +452,7 @@ func listing(t *testing.T, tree string) string {
 			fmt.Fprintln(&b, path[strings.Index(path, "/tree")+5:], st.Size())
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return b.String()
 }
 
@@ -515,10 +467,8 @@ func TestDiskFull(t *testing.T) {
 	}
 	defer unix.Unmount(dir, 0)
 	s, err := Open(dir + "/images")
-	if err != nil {
-		t.Fatal(err)
-	}
-	small := must(t, s, crafted("small", archive(t, "a", "a")))
+	must.Do(t, err)
+	small := added(t, s, crafted("small", archive(t, "a", "a")))
 	for _, size := range []int{2 << 20, 400 << 10} { // the blob does not fit; the tree does not
 		_, _, err = add(s, crafted("big", archive(t, "b", strings.Repeat("b", size), "c", strings.Repeat("c", size))))
 		if err == nil || !strings.Contains(err.Error(), "is full") || !strings.Contains(err.Error(), "prune") {
@@ -542,19 +492,13 @@ func TestModes(t *testing.T) {
 	w := tar.NewWriter(&b)
 	for _, h := range []*tar.Header{{Name: "d", Typeflag: tar.TypeDir, Mode: 0o555}, {Name: "d/e", Typeflag: tar.TypeDir, Mode: 0},
 		{Name: "d/e/f", Mode: 0, Size: 1}, {Name: "d/l", Typeflag: tar.TypeLink, Linkname: "d/e/f"}} {
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, strings.Repeat("x", int(h.Size))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.WriteHeader(h))
+		must.Get(io.WriteString(w, strings.Repeat("x", int(h.Size))))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	s := newStore(t)
-	must(t, s, crafted("one", b.Bytes()))
-	m := must(t, s, crafted("two", b.Bytes(), archive(t, "g", "g")))
+	added(t, s, crafted("one", b.Bytes()))
+	m := added(t, s, crafted("two", b.Bytes(), archive(t, "g", "g")))
 	var st unix.Stat_t
 	if err := unix.Stat(m.Tree+"/d/l", &st); err != nil || st.Nlink != 5 { // two in each tree, and one in files
 		t.Errorf("%d names, %v", st.Nlink, err)
@@ -572,8 +516,8 @@ func TestModes(t *testing.T) {
 // A file with more names than the file system allows is a copy.
 func TestShareBounds(t *testing.T) {
 	s := newStore(t)
-	must(t, s, crafted("one", archive(t, "a", "same", "x/b", "same")))
-	m := must(t, s, crafted("two", archive(t, "a", "same", "c", "different")))
+	added(t, s, crafted("one", archive(t, "a", "same", "x/b", "same")))
+	m := added(t, s, crafted("two", archive(t, "a", "same", "c", "different")))
 	var st unix.Stat_t
 	if err := unix.Stat(m.Tree+"/a", &st); err != nil || st.Nlink != 4 {
 		t.Errorf("%d names, %v", st.Nlink, err)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func TestParseName(t *testing.T) {
@@ -92,11 +94,7 @@ func byHand(t *testing.T, hex, name string) *Store {
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "names"), 0o755), os.Symlink("../images/"+hex, filepath.Join(dir, "names", name))); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(Open(dir))(t)
 }
 
 func TestLookup(t *testing.T) {
@@ -126,25 +124,18 @@ func TestLookup(t *testing.T) {
 // A store that others may write to is refused; one that does not exist is empty.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Open(dir + "/none")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(dir + "/none"))(t)
 	if list, err := s.List(); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
-	if err := errors.Join(os.Mkdir(dir+"/none", 0o700), os.Chmod(dir+"/none", 0o777), os.Chmod(dir, 0o777)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(dir+"/none", 0o700), os.Chmod(dir+"/none", 0o777), os.Chmod(dir, 0o777)))
 	if _, err := s.Write(); err == nil || !strings.Contains(err.Error(), "mode 0777") {
 		t.Errorf("a store that others have made is written to: %v", err)
 	}
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "mode 0777") {
 		t.Error(err)
 	}
-	if err := os.WriteFile(dir+"/file", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(dir+"/file", nil, 0o600))
 	if _, err := Open(dir + "/file"); err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Error(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // A start has the Config of Lookup but for the labels, with the file for it and without.
@@ -16,13 +18,9 @@ func TestStart(t *testing.T) {
 	for _, file := range []string{"", "eA=b\x00csh\x00w\x00u\x00"} {
 		path := s.path("images", hex, startFile)
 		if file != "" {
-			if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(file), 0o644))
 			// only the digest and the file are read
-			if err := os.Remove(filepath.Join(filepath.Dir(path), "image.json")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(filepath.Join(filepath.Dir(path), "image.json")))
 		}
 		m, err := s.Start("x:1")
 		if err != nil || m.Digest != "sha256:"+hex || m.Names[0] != "docker.io/library/x:1" || m.Config.Env[0] != "A=b" ||
@@ -31,9 +29,7 @@ func TestStart(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "eA=b", "xA\x00", "\x00", "eA=b\x00\x00"} {
-		if err := os.WriteFile(s.path("images", hex, startFile), []byte(bad), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(s.path("images", hex, startFile), []byte(bad), 0o644))
 		if m, err := s.Start("x:1"); err == nil || !strings.Contains(err.Error(), "it is damaged; remove the image") {
 			t.Errorf("%q: %+v, %v", bad, m, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"brig/internal/sys"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,9 +14,7 @@ func TestHoldFromTheFirstMoment(t *testing.T) {
 	s := newStore(t)
 	n := crafted("x", archive(t, "a", "a"))
 	w, err := s.Write()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer w.Close()
 	n.Digest = DigestOf(n.Manifest)
 	name := n.Digest[len(sha256Prefix):]
@@ -26,24 +25,16 @@ func TestHoldFromTheFirstMoment(t *testing.T) {
 	if err == nil {
 		err = s.publish(work, name, n.Names)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer work.Close() // the maker is not done
 	m, err := s.Lookup("x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	other, err := m.Hold()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := sys.Flock(other, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		t.Errorf("the maker still has its lock: %v", err)
 	}
-	if err := other.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, other.Close())
 	if _, gone, err := s.Remove("x"); err != nil || gone == nil {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/image"
+	"brig/internal/test/must"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -28,9 +29,7 @@ func tree(t *testing.T, files map[string]string) string {
 		} else {
 			err = errors.Join(err, os.WriteFile(p, []byte(text), 0o644))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	return dir
 }
@@ -68,9 +67,7 @@ func TestApply(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			m := &image.Image{Digest: digest, Names: []string{"docker.io/library/x:1"}, Tree: dir, Config: c.config}
 			for range 2 { // the second changes nothing
-				if err := Apply(&c.spec, m, c.o); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, Apply(&c.spec, m, c.o))
 				c.want.Rootfs = nsjail.Rootfs{Path: dir, Image: "x:1@" + digest}
 				if !reflect.DeepEqual(c.spec, c.want) {
 					t.Fatalf("%+v\nwant %+v", c.spec, c.want)
@@ -95,9 +92,7 @@ func TestPassedVariables(t *testing.T) {
 func TestHostileConfig(t *testing.T) {
 	long := strings.Repeat("x", maxText)
 	fifo := tree(t, map[string]string{"etc/group": ""})
-	if err := unix.Mkfifo(filepath.Join(fifo, "etc/passwd"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mkfifo(filepath.Join(fifo, "etc/passwd"), 0o644))
 	for want, c := range map[string]struct {
 		config image.Config
 		files  map[string]string
@@ -165,9 +160,7 @@ func FuzzFind(f *testing.F) {
 	f.Add("0", "root:x:0:0:root:/root\x00:/bin/sh\n", "::\n")
 	f.Add("a:b", "a:::::::\r\na:x:99999999999:1:::\n", "b:x:4294967294:\n")
 	dir := f.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "etc"), 0o755); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, os.Mkdir(filepath.Join(dir, "etc"), 0o755))
 	f.Fuzz(func(t *testing.T, user, passwd, group string) {
 		if err := errors.Join(os.WriteFile(filepath.Join(dir, "etc/passwd"), []byte(passwd), 0o644), os.WriteFile(filepath.Join(dir, "etc/group"), []byte(group), 0o644)); err != nil {
 			t.Fatal(err)

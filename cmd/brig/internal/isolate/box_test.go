@@ -7,39 +7,31 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // What a program leaves is gone through to the bottom: deeper than the limit on open files, through directories without
 // permissions, and never through a link.
 func TestSettle(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
-	must(t, os.WriteFile(outside+"/f", nil, 0o600))
-	must(t, os.Mkdir(dir+"/box", 0o700))
-	at, err := unix.Open(dir+"/box", unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	must(t, err)
+	must.Do(t, os.WriteFile(outside+"/f", nil, 0o600))
+	must.Do(t, os.Mkdir(dir+"/box", 0o700))
+	at := must.Get(unix.Open(dir+"/box", unix.O_RDONLY|unix.O_DIRECTORY, 0))(t)
 	const depth, below = 300, "a-name-so-long-that-the-path-to-the-bottom-cannot-be-written"
 	var files unix.Rlimit
-	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &files))
-	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: depth / 2, Max: files.Max}))
-	t.Cleanup(func() { must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &files)) })
+	must.Do(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &files))
+	must.Do(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: depth / 2, Max: files.Max}))
+	t.Cleanup(func() { must.Do(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &files)) })
 	var dirs []int
 	for i := range depth {
-		must(t, unix.Symlinkat(outside, at, "link"))
-		must(t, unix.Mkfifoat(at, "fifo", 0o600))
-		must(t, unix.Mkdirat(at, below, 0o700))
-		next, err := unix.Openat(at, below, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-		must(t, err)
+		must.Do(t, unix.Symlinkat(outside, at, "link"))
+		must.Do(t, unix.Mkfifoat(at, "fifo", 0o600))
+		must.Do(t, unix.Mkdirat(at, below, 0o700))
+		next := must.Get(unix.Openat(at, below, unix.O_RDONLY|unix.O_DIRECTORY, 0))(t)
 		if i%100 == 50 {
 			dirs = append(dirs, at)
 		} else {
@@ -49,19 +41,18 @@ func TestSettle(t *testing.T) {
 	}
 	unix.Close(at)
 	for _, fd := range dirs {
-		must(t, unix.Fchmod(fd, 0))
+		must.Do(t, unix.Fchmod(fd, 0))
 	}
-	top, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	must(t, err)
+	top := must.Get(unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0))(t)
 	defer unix.Close(top)
 	uid := -1
 	if os.Geteuid() == 0 {
 		uid = 4711
 	}
-	must(t, (&walk{uid: uid, gid: uid}).settle(top, "box"))
+	must.Do(t, (&walk{uid: uid, gid: uid}).settle(top, "box"))
 	for _, fd := range dirs {
 		var st unix.Stat_t
-		must(t, unix.Fstat(fd, &st))
+		must.Do(t, unix.Fstat(fd, &st))
 		if st.Mode&0o7777 != 0 || uid >= 0 && st.Uid != uint32(uid) {
 			t.Errorf("mode %o, owner %d", st.Mode, st.Uid)
 		}
@@ -76,14 +67,13 @@ func TestSettle(t *testing.T) {
 		t.Error(err)
 	}
 	b := &box{root: os.NewFile(uintptr(top), dir), name: "box"}
-	must(t, b.remove())
+	must.Do(t, b.remove())
 }
 
 // A box has one owner and one holder; a directory of boxes that others can write to is refused.
 func TestBox(t *testing.T) {
 	dir := t.TempDir()
-	root, err := openOwn("box_root", dir+"/boxes")
-	must(t, err)
+	root := must.Get(openOwn("box_root", dir+"/boxes"))(t)
 	defer root.Close()
 	take := func(edit func(*box), create, cleanup bool) (bool, error) {
 		b := newBox(root, &Options{Box: 5, AsUID: -1, AsGID: -1})
@@ -122,16 +112,16 @@ func TestBox(t *testing.T) {
 	if st, err := os.Stat(dir + "/locks/5"); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("the lock file: %v %v", st.Mode(), err)
 	}
-	must(t, os.WriteFile(dir+"/locks/5", []byte("Hsol"), 0o600))
+	must.Do(t, os.WriteFile(dir+"/locks/5", []byte("Hsol"), 0o600))
 	if _, err := take(none, false, false); err == nil || !strings.Contains(err.Error(), "incompatible format") {
 		t.Error(err)
 	}
-	must(t, os.Remove(dir+"/locks/5"))
-	must(t, os.Symlink("/etc/passwd", dir+"/locks/5"))
+	must.Do(t, os.Remove(dir+"/locks/5"))
+	must.Do(t, os.Symlink("/etc/passwd", dir+"/locks/5"))
 	if _, err := take(none, true, false); err == nil {
 		t.Error("a lock file that is a link is opened")
 	}
-	must(t, os.Chmod(dir+"/boxes", 0o777))
+	must.Do(t, os.Chmod(dir+"/boxes", 0o777))
 	if _, err := openOwn("box_root", filepath.Join(dir, "boxes")); err == nil || !strings.Contains(err.Error(), "writable to no other user") {
 		t.Error(err)
 	}
@@ -144,32 +134,31 @@ func TestLinkedFile(t *testing.T) {
 		t.Skip("only root gives files away")
 	}
 	dir := t.TempDir()
-	must(t, os.Mkdir(dir+"/box", 0o700))
-	must(t, os.WriteFile(dir+"/secret", nil, 0o600))
-	must(t, os.WriteFile(dir+"/box/own", nil, 0o600))
-	must(t, os.Chown(dir+"/box/own", 4711, 4711))
-	must(t, os.Link(dir+"/box/own", dir+"/box/too"))
-	top, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	must(t, err)
+	must.Do(t, os.Mkdir(dir+"/box", 0o700))
+	must.Do(t, os.WriteFile(dir+"/secret", nil, 0o600))
+	must.Do(t, os.WriteFile(dir+"/box/own", nil, 0o600))
+	must.Do(t, os.Chown(dir+"/box/own", 4711, 4711))
+	must.Do(t, os.Link(dir+"/box/own", dir+"/box/too"))
+	top := must.Get(unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0))(t)
 	defer unix.Close(top)
 	w := &walk{uid: 4712, gid: 4712, owners: []int{4711, 4712}}
-	must(t, w.settle(top, "box"))
+	must.Do(t, w.settle(top, "box"))
 	for _, row := range []struct{ uid, names, want int }{{0, 1, 4712}, {0, 2, 0}, {4713, 1, 4713}, {4713, 2, 4713}} {
-		must(t, os.WriteFile(dir+"/first", nil, 0o600))
-		must(t, os.Chown(dir+"/first", row.uid, row.uid))
-		must(t, os.Link(dir+"/first", dir+"/box/link"))
+		must.Do(t, os.WriteFile(dir+"/first", nil, 0o600))
+		must.Do(t, os.Chown(dir+"/first", row.uid, row.uid))
+		must.Do(t, os.Link(dir+"/first", dir+"/box/link"))
 		if row.names == 1 {
-			must(t, os.Remove(dir+"/first"))
+			must.Do(t, os.Remove(dir+"/first"))
 		}
 		err := w.settle(top, "box")
 		if refused := err != nil && strings.Contains(err.Error(), "linked from elsewhere"); refused != (row.want == row.uid) {
 			t.Errorf("%+v: %v", row, err)
 		}
 		var st unix.Stat_t
-		must(t, unix.Stat(dir+"/box/link", &st))
+		must.Do(t, unix.Stat(dir+"/box/link", &st))
 		if int(st.Uid) != row.want {
 			t.Errorf("%+v: the file belongs to uid %d", row, st.Uid)
 		}
-		must(t, os.Remove(dir+"/box/link"))
+		must.Do(t, os.Remove(dir+"/box/link"))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // Options are read as getopt_long(3) reads them, in the forms of Judge0, Piston and CMS.
@@ -73,9 +75,7 @@ func TestParse(t *testing.T) {
 // A rule for a path replaces the one before it, in its place.
 func TestRules(t *testing.T) {
 	o, err := parse([]string{"--run", "-d", "/tmp=", "--dir=/etc:noexec", "-dusr=/opt/u:rw:maybe", "--dir=/a//b/:tmp", "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var got []string
 	for _, r := range o.Rules {
 		got = append(got, r.Inside+"="+r.Outside+":"+strings.Join(r.Has, ":"))
@@ -99,10 +99,7 @@ func TestEnvironment(t *testing.T) {
 		{"-E A=1 -E A -E LIBC_FATAL_STDERR_=", []string{"A=a"}},
 		{"-e -E B= -E A=x", []string{"TOKEN=secret", "LIBC_FATAL_STDERR_=1", "A=x"}},
 	} {
-		o, err := parse(append([]string{"--run", "x"}, strings.Fields(tt.args)...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(parse(append([]string{"--run", "x"}, strings.Fields(tt.args)...)))(t)
 		if got := o.environment(caller); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.args, got, tt.want)
 		}
