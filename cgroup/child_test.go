@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // child is a part under way.
@@ -38,13 +40,9 @@ func spawn(t testing.TB, group int, part, arg string, change ...func(*exec.Cmd))
 		t.Fatal(err)
 	}
 	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c.out = bufio.NewReader(out)
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	t.Cleanup(func() { c.kill() })
 	return c
 }
@@ -62,9 +60,7 @@ func (c *child) line(t testing.TB) string {
 // tell writes the byte that some parts wait for.
 func (c *child) tell(t testing.TB) {
 	t.Helper()
-	if _, err := c.in.Write([]byte{1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.in.Write([]byte{1}))(t)
 }
 
 // finish ends the input and waits.

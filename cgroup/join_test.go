@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // TestJoinTiming measures, in pairs, what joining a group costs: born into it by clone3(2) CLONE_INTO_CGROUP, or moved
@@ -20,9 +22,7 @@ func TestJoinTiming(t *testing.T) {
 	}
 	p := Resolve(&Limits{Files: []File{{"cgroup.max.depth", "1"}}}, l)
 	g, err := p.Create()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer g.Remove()
 	rounds := 8
 	if n, err := strconv.Atoi(os.Getenv("BRIG_JOIN_ROUNDS")); err == nil {
@@ -32,9 +32,7 @@ func TestJoinTiming(t *testing.T) {
 	for range rounds {
 		b, m := ms(t, func() *exec.Cmd { return start(t, g.Into()) }), ms(t, func() *exec.Cmd {
 			cmd := start(t, -1)
-			if err := putAt(g.Into(), "cgroup.procs", strconv.Itoa(cmd.Process.Pid)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, putAt(g.Into(), "cgroup.procs", strconv.Itoa(cmd.Process.Pid)))
 			return cmd
 		})
 		born, moved, ratios = append(born, b), append(moved, m), append(ratios, m/b)
@@ -47,16 +45,11 @@ func TestJoinTiming(t *testing.T) {
 func start(t *testing.T, into int) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/bin/cat")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(cmd.StdinPipe())(t)
 	if into >= 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: into}
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() { in.Close() })
 	return cmd
 }
@@ -68,9 +61,7 @@ func ms(t *testing.T, f func() *exec.Cmd) float64 {
 	begin := time.Now()
 	cmd := f()
 	d := time.Since(begin)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
 	return float64(d.Microseconds()) / 1000
 }

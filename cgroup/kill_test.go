@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -17,14 +19,9 @@ func TestKillThawsAfterATimeout(t *testing.T) {
 	freezeWait = 20 * time.Millisecond
 	dir := t.TempDir()
 	for name, text := range map[string]string{"freezer.state": "..............", "cgroup.procs": ""} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	fd, err := unix.Open(dir, openDir, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.Open(dir, openDir, 0))(t)
 	defer unix.Close(fd)
 	branch := &Branch{filepath.Dir(dir), 1, []string{"freezer"}}
 	g := &Group{dirs: []*directory{{branch, -1, filepath.Base(dir), fd}}}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -36,46 +38,31 @@ func domestic(t testing.TB, l *Layout) map[string]Limits {
 func home(t testing.TB, l *Layout, name string) (dir string, fd int) {
 	t.Helper()
 	for _, c := range l.Enabled {
-		if err := enableAt(l.Dir, "+"+c); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, enableAt(l.Dir, "+"+c))
 	}
 	dir = path.Join(l.Dir, name)
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	fd, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o755))
+	fd = must.Get(unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0))(t)
 	t.Cleanup(func() { unix.Close(fd) })
 	return dir, fd
 }
 
 func text(t testing.TB, o order) string {
 	t.Helper()
-	b, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(o))(t)
 	return string(b)
 }
 
 // made waits for the line of a part "create".
 func (c *child) made(t testing.TB) (m made) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(c.line(t)), &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(c.line(t)), &m))
 	return m
 }
 
 func procs(t testing.TB, dir string) []string {
 	t.Helper()
-	b, err := os.ReadFile(path.Join(dir, "cgroup.procs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path.Join(dir, "cgroup.procs")))(t)
 	return strings.Fields(string(b))
 }
 
@@ -112,9 +99,7 @@ func TestMoveToLeaf(t *testing.T) {
 				}
 			}
 			leaf, err := unix.Open(path.Join(dir, Leaf), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer unix.Close(leaf)
 			second := spawn(t, leaf, "create", text(t, order{Limits: want}))
 			if m := second.made(t); m.Err != "" || len(m.Dirs) != 1 || path.Dir(m.Dirs[0]) != dir || path.Base(m.Group) != Leaf {
@@ -145,10 +130,7 @@ func TestMoveToLeaf(t *testing.T) {
 // spawnIn sees that a group can have a process at all.
 func spawnIn(t *testing.T, dir string) *child {
 	t.Helper()
-	fd, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0))(t)
 	defer unix.Close(fd)
 	c := spawn(t, fd, "wait", "")
 	c.line(t)

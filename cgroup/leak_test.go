@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -46,23 +48,17 @@ func TestNothingLeaks(t *testing.T) {
 func TestNoDescriptors(t *testing.T) {
 	l, _ := yard(t)
 	var old unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
 	p := Resolve(all(l), l)
 	failed := 0
 	for room := uint64(1); room < 20; room++ {
 		fds := uint64(openFiles(t))
-		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: fds - 1 + room, Max: old.Max}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: fds - 1 + room, Max: old.Max}))
 		g, err := p.Create()
 		if g != nil {
 			err = g.Remove()
 		}
-		if rerr := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); rerr != nil {
-			t.Fatal(rerr)
-		}
+		must.Do(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &old))
 		if err != nil {
 			failed++
 			if !strings.Contains(err.Error(), "too many open files; raise the limit") {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -149,10 +151,7 @@ func TestFailures(t *testing.T) {
 
 func openFiles(t testing.TB) int {
 	t.Helper()
-	list, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(os.ReadDir("/proc/self/fd"))(t)
 	return len(list)
 }
 
@@ -170,10 +169,7 @@ func TestOptional(t *testing.T) {
 			n[0], lost = "memory.kmem.tcp.nothing", 3
 		}
 	}
-	g, err := p.Create()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(p.Create())(t)
 	defer g.Remove()
 	if why := g.Lost["memory_sockets"]; lost == 3 && !strings.Contains(why, "memory.kmem.tcp.nothing: no such file") {
 		t.Errorf("%q", why)
@@ -210,9 +206,7 @@ func TestOptionalDirectory(t *testing.T) {
 		p.Optional[m] = true
 	}
 	g, err := p.Create()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !strings.Contains(g.Lost["processes"], "mkdir") || (l.Mode == V2) != (g.Lost["cpu_time"] != "") {
 		t.Errorf("%q", g.Lost)
 	}

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 func figure(f *uint64) string {
@@ -115,16 +117,11 @@ func TestLiveUsageOfAGroupThatIsGone(t *testing.T) {
 		}
 		return nil
 	}} {
-		g, err := p.Create()
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(p.Create())(t)
 		if g.Live() == nil {
 			t.Errorf("%s: no figures of a group that exists", name)
 		}
-		if err := remove(g); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, remove(g))
 		if u := g.Live(); u != nil {
 			t.Errorf("%s: %+v", name, u)
 		}

@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // TestParseParent: a parent is below the mount, whatever its path is.
@@ -36,9 +38,7 @@ func TestLookWithoutGroup(t *testing.T) {
 func TestLookReadsNothingOfTheCaller(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.mems.effective", "cpuset.effective_mems", "cgroup.controllers"} {
-		if err := os.WriteFile(name, []byte("4711\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte("4711\n"), 0o600))
 	}
 	l := &Layout{Mode: V1}
 	if err := l.look("", nil); err != nil || l.CPUs == "4711" || l.Mems == "4711" || len(l.Enabled) > 0 {
@@ -55,9 +55,7 @@ func TestEmptyCPUSet(t *testing.T) {
 	}
 	use := *l
 	use.Dir, use.Enabled, use.Controllers = "", nil, map[string]string{"cpuset": path.Join(base, "empty")}
-	if err := os.Mkdir(use.Controllers["cpuset"], 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(use.Controllers["cpuset"], 0o755))
 	_, err := Resolve(&Limits{CPUs: "0"}, &use).Create()
 	var s *StepError
 	if !errors.As(err, &s) || s.Mechanism != "cpuset" || !strings.Contains(err.Error(), "cpuset.cpus of the group above is empty") {

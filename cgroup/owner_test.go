@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -81,12 +82,8 @@ func TestForeignOwner(t *testing.T) {
 				t.Errorf("%q %d %v", removed, busy, err)
 			}
 		}
-		if err := os.Chown(base, 0, 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chown(path.Join(base, "cgroup.procs"), asuser.UID, -1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chown(base, 0, 0))
+		must.Do(t, os.Chown(path.Join(base, "cgroup.procs"), asuser.UID, -1))
 		if why := foreignOwner(inner, 2); !strings.Contains(why, "cgroup.procs belongs to user 54321") {
 			t.Errorf("%q", why)
 		}

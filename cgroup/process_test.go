@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // all is a group that exists in every hierarchy that can be used here.
@@ -34,10 +36,7 @@ func all(l *Layout) *Limits {
 func TestJoin(t *testing.T) {
 	l, _ := yard(t)
 	g := makeGroup(t, l, all(l))
-	fds, err := g.Tasks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fds := must.Get(g.Tasks())(t)
 	c := spawn(t, g.Into(), "join", strconv.Itoa(len(fds)), func(cmd *exec.Cmd) {
 		for _, fd := range fds {
 			cmd.ExtraFiles = append(cmd.ExtraFiles, os.NewFile(uintptr(fd), "tasks"))
@@ -86,16 +85,11 @@ func TestFreeze(t *testing.T) {
 			c.line(t)
 			putIn(t, g, c.Process.Pid)
 			used := func() string { // utime and stime of proc_pid_stat(5)
-				b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid)))(t)
 				_, rest, _ := strings.Cut(string(b), ") ")
 				return strings.Join(strings.Fields(rest)[11:13], " ")
 			}
-			if err := g.Freeze(true); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, g.Freeze(true))
 			stopped := used()
 			other := spawn(t, -1, "spin", "") // until it has had ten ticks, another would have had some, too
 			other.line(t)
@@ -109,16 +103,12 @@ func TestFreeze(t *testing.T) {
 			if now := used(); now != stopped {
 				t.Errorf("a frozen process has used %s, had %s", now, stopped)
 			}
-			if err := g.Freeze(false); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, g.Freeze(false))
 			eventually(t, "it goes on", func() bool { return used() != stopped })
 			if err := g.Freeze(true); err != nil { // and Kill ends a frozen one
 				t.Fatal(err)
 			}
-			if err := g.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, g.Kill())
 			if err := c.finish(); err == nil || !strings.Contains(err.Error(), "killed") {
 				t.Error(err)
 			}
@@ -165,9 +155,7 @@ func TestKill(t *testing.T) {
 			}
 			bystander := spawn(t, -1, "wait", "")
 			bystander.line(t)
-			if err := g.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, g.Kill())
 			for _, c := range list {
 				if err := c.finish(); err == nil || !strings.Contains(err.Error(), "killed") {
 					t.Errorf("%v", err)
@@ -219,9 +207,7 @@ func TestRemoveWaits(t *testing.T) {
 func TestRemoveOfAGroupInUse(t *testing.T) {
 	l, _ := yard(t)
 	g, err := Resolve(all(l), l).Create()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := spawn(t, -1, "wait", "")
 	c.line(t)
 	putIn(t, g, c.Process.Pid)
@@ -244,15 +230,10 @@ func TestRemoveOfAGroupInUse(t *testing.T) {
 // TestInner: groups that somebody has made inside are removed with it.
 func TestInner(t *testing.T) {
 	l, _ := yard(t)
-	g, err := Resolve(all(l), l).Create()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(Resolve(all(l), l).Create())(t)
 	for _, d := range g.dirs {
 		for _, name := range []string{"/a", "/a/b", "/a/b/c", "/a/d", "/e"} {
-			if err := os.Mkdir(d.path()+name, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(d.path()+name, 0o700))
 		}
 	}
 	if err := g.Remove(); err != nil {

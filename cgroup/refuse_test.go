@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -23,9 +25,7 @@ func TestForeignProcesses(t *testing.T) {
 			c := spawn(t, fd, "wait", "")
 			c.line(t)
 			own, err := Detect("")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			parent := path.Join(strings.TrimSuffix(own.Group, "/"+Leaf), name, path.Base(dir))
 			other, err := Detect(parent)
 			if err != nil || other.Dir != dir {
@@ -52,9 +52,7 @@ func TestThreads(t *testing.T) {
 	domestic(t, l)
 	dir, fd := home(t, l, "threads")
 	inner := path.Join(dir, "inner")
-	if err := errors.Join(os.Mkdir(inner, 0o755), os.WriteFile(inner+"/cgroup.type", []byte("threaded"), 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(inner, 0o755), os.WriteFile(inner+"/cgroup.type", []byte("threaded"), 0)))
 	for d, kind := range map[string]string{inner: `threaded`, dir: `"domain threaded"`} {
 		look := *l
 		look.Dir, look.Controllers, look.Denied = d, nil, nil
@@ -62,9 +60,7 @@ func TestThreads(t *testing.T) {
 			t.Errorf("%+v, %v", look, err)
 		}
 	}
-	if err := unix.Unlinkat(fd, "inner", unix.AT_REMOVEDIR); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Unlinkat(fd, "inner", unix.AT_REMOVEDIR))
 }
 
 // TestNoDescendants: mkdir(2) is refused, with what can be done.
@@ -74,9 +70,7 @@ func TestNoDescendants(t *testing.T) {
 		for file, value := range map[string]string{"cgroup.max.descendants": "0", "cgroup.max.depth": "0"} {
 			t.Run(controller+" "+file, func(t *testing.T) {
 				dir, _ := home(t, l, "full-"+controller+file)
-				if err := os.WriteFile(path.Join(dir, file), []byte(value), 0); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(path.Join(dir, file), []byte(value), 0))
 				look := *l
 				look.Dir, look.Controllers, look.Denied = dir, nil, nil
 				if err := look.look("x", nil); err != nil || !look.Delegated {
@@ -117,11 +111,7 @@ func TestOtherPIDNamespace(t *testing.T) {
 // selfCopy is this binary under a name that another process can use.
 func selfCopy(t *testing.T) string {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return exe
+	return must.Get(os.Executable())(t)
 }
 
 // TestReadOnly: a mount that cannot be written denies all, before anything is tried.

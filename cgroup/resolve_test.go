@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // golden are the plans as they should be: the second run has no checkout to read them from.
@@ -102,15 +103,10 @@ func TestResolve(t *testing.T) {
 			got := shown(p)
 			file := filepath.Join("testdata", "resolve", name+".txt")
 			if *update && !asuser.Second() {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 				return
 			}
-			want, err := golden.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(golden.ReadFile(file))(t)
 			checkOrder(t, name, p)
 			if got != string(want) {
 				t.Errorf("run the test with -update if this is right:\n%s", got)

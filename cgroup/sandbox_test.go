@@ -11,16 +11,15 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
 // layout is this process's own, for tests that need nothing else; it skips where no group can be made.
 func layout(t testing.TB) *Layout {
 	t.Helper()
-	l, err := Detect("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Detect(""))(t)
 	if !l.Delegated {
 		t.Skip("no group can be made here: " + l.Why)
 	}
@@ -38,9 +37,7 @@ func yard(t testing.TB) (*Layout, string) {
 	if own.Dir != "" && own.Denied[""] == "" {
 		l.Dir = fence(t, own.Dir, name)
 		for _, c := range own.Enabled {
-			if err := enableAt(own.Dir, "+"+c); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, enableAt(own.Dir, "+"+c))
 		}
 	}
 	for c, dir := range own.Controllers {
@@ -48,9 +45,7 @@ func yard(t testing.TB) (*Layout, string) {
 			l.Controllers[c] = fence(t, dir, name)
 		}
 	}
-	if err := l.look("", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.look("", nil))
 	if !l.Delegated {
 		t.Fatalf("%+v", l)
 	}
@@ -84,9 +79,7 @@ func fence(t testing.TB, base, name string) string {
 	}
 	for _, f := range []string{"cpuset.cpus", "cpuset.mems"} {
 		if text, err := os.ReadFile(path.Join(base, f)); err == nil && unix.Access(path.Join(base, "tasks"), unix.F_OK) == nil {
-			if err := os.WriteFile(path.Join(dir, f), text, 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path.Join(dir, f), text, 0))
 		}
 	}
 	t.Cleanup(func() {
@@ -146,9 +139,7 @@ func makeGroup(t testing.TB, l *Layout, want *Limits) *Group {
 	if errors.As(err, &s) && s.Mechanism == "memory_zswap" && errors.Is(err, unix.ENOENT) {
 		t.Skip("this kernel has no zswap: ", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := g.Kill(); err != nil {
 			t.Error(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -26,14 +28,9 @@ func invented(t *testing.T, version int, files map[string]string) *directory {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	fd, err := unix.Open(dir, openDir, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.Open(dir, openDir, 0))(t)
 	t.Cleanup(func() { unix.Close(fd) })
 	return &directory{fd: fd, Branch: &Branch{Base: dir, Version: version,
 		Controllers: []string{"memory", "pids", "cpu", "cpuacct", "blkio"}}}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // TestStats does some work in a group and reads what it has cost.
@@ -19,9 +21,7 @@ func TestStats(t *testing.T) {
 	c := spawn(t, -1, "allocate", "32")
 	c.line(t)
 	putIn(t, g, c.Process.Pid)
-	if _, err := c.in.Write([]byte{1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.in.Write([]byte{1}))(t)
 	c.line(t)
 	spin := spawn(t, -1, "spin", "")
 	spin.line(t)
@@ -63,14 +63,8 @@ func TestOOM(t *testing.T) {
 	g := makeGroup(t, l, &Limits{Memory: 64 << 20, Swap: Swap{Set: true, Implied: true}})
 	neighbour := makeGroup(t, l, &Limits{Memory: 64 << 20})
 	told := make(chan struct{}, 10)
-	stop, err := g.WatchOOM(func() { told <- struct{}{} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	stopOther, err := neighbour.WatchOOM(func() { t.Error("the neighbour is told of it") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := must.Get(g.WatchOOM(func() { told <- struct{}{} }))(t)
+	stopOther := must.Get(neighbour.WatchOOM(func() { t.Error("the neighbour is told of it") }))(t)
 	victims := []*child{spawn(t, -1, "allocate", "200"), spawn(t, -1, "wait", "")}
 	other := spawn(t, -1, "allocate", "20")
 	for i, c := range append(victims, other) {
@@ -78,9 +72,7 @@ func TestOOM(t *testing.T) {
 		putIn(t, []*Group{g, g, neighbour}[i], c.Process.Pid)
 	}
 	for _, c := range []*child{other, victims[0]} {
-		if _, err := c.in.Write([]byte{1}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.in.Write([]byte{1}))(t)
 	}
 	other.line(t)
 	if err := victims[0].finish(); err == nil || !strings.Contains(err.Error(), "killed") {
@@ -128,29 +120,19 @@ func TestOOMAbove(t *testing.T) {
 	v2, v1 := above.Dirs()
 	if slices.Contains(l.Enabled, "memory") {
 		inner.Dir, inner.Subtree, inner.Controllers = v2, []string{"memory"}, nil
-		if err := enableAt(v2, "+memory"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, enableAt(v2, "+memory"))
 	} else {
 		inner.Dir, inner.Enabled, inner.Controllers = "", nil, map[string]string{"memory": v1["memory"]}
 	}
 	g := makeGroup(t, &inner, &Limits{Memory: 1 << 30})
 	told := make(chan struct{}, 1)
-	stop, err := g.WatchOOM(func() { told <- struct{}{} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := must.Get(g.WatchOOM(func() { told <- struct{}{} }))(t)
 	sister := makeGroup(t, &inner, &Limits{Memory: 1 << 30}) // the kernel wakes every group below the one that is full
-	stopSister, err := sister.WatchOOM(func() { t.Error("a group is told of another's loss") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	stopSister := must.Get(sister.WatchOOM(func() { t.Error("a group is told of another's loss") }))(t)
 	c := spawn(t, -1, "allocate", "200")
 	c.line(t)
 	putIn(t, g, c.Process.Pid)
-	if _, err := c.in.Write([]byte{1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.in.Write([]byte{1}))(t)
 	if err := c.finish(); err == nil {
 		t.Error("the process lives")
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,9 +50,7 @@ func TestSweep(t *testing.T) {
 			if variant == "with groups inside" {
 				inside = func(dir string) string { return dir + "/a/b" }
 				for _, d := range dirs {
-					if err := os.MkdirAll(d+"/a/b/c", 0o700); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.MkdirAll(d+"/a/b/c", 0o700))
 					fill(t, d+"/a")
 					fill(t, d+"/a/b")
 				}
@@ -61,9 +60,7 @@ func TestSweep(t *testing.T) {
 				c = spawn(t, -1, "wait", "")
 				c.line(t)
 				for _, d := range dirs {
-					if err := os.WriteFile(inside(d)+"/cgroup.procs", []byte(strconv.Itoa(c.Process.Pid)), 0); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.WriteFile(inside(d)+"/cgroup.procs", []byte(strconv.Itoa(c.Process.Pid)), 0))
 				}
 			}
 			if variant == "frozen" {
@@ -92,9 +89,7 @@ func fill(t *testing.T, dir string) {
 	t.Helper()
 	for _, f := range []string{"cpuset.cpus", "cpuset.mems"} {
 		if b, err := os.ReadFile(path.Join(path.Dir(dir), f)); err == nil && unix.Access(dir+"/tasks", unix.F_OK) == nil {
-			if err := os.WriteFile(path.Join(dir, f), b, 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path.Join(dir, f), b, 0))
 		}
 	}
 }
@@ -110,9 +105,7 @@ func stop(t *testing.T, l *Layout, dirs []string, c *child) {
 		}
 	}
 	if unix.Access(dirs[0]+"/cgroup.freeze", unix.F_OK) == nil {
-		if err := os.WriteFile(dirs[0]+"/cgroup.freeze", []byte("1"), 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(dirs[0]+"/cgroup.freeze", []byte("1"), 0))
 	}
 }
 
@@ -132,13 +125,9 @@ func TestSweepLeavesOthers(t *testing.T) {
 		go_ = append(go_, path.Join(base, "brig-8-8"))
 	}
 	for _, d := range append(slices.Clone(stay), go_...) {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(d, 0o755))
 		if path.Base(d) == "brig-7-7" {
-			if err := os.Chown(d, asuser.UID, asuser.UID); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Chown(d, asuser.UID, asuser.UID))
 		}
 	}
 	removed, busy, err := l.Sweep(0)
@@ -161,9 +150,7 @@ func TestSweepMost(t *testing.T) {
 	bases := l.bases()
 	for _, base := range bases {
 		for n := range 5 {
-			if err := os.Mkdir(path.Join(base, "brig-9-"+strconv.Itoa(n)), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(path.Join(base, "brig-9-"+strconv.Itoa(n)), 0o700))
 		}
 	}
 	for _, want := range []int{2, 2, 1, 0} {
@@ -180,15 +167,11 @@ func TestSweepBounds(t *testing.T) {
 	use.Dir, use.Controllers = l.bases()[0], nil
 	dir := path.Join(use.Dir, "brig-9-9")
 	deep := dir + strings.Repeat("/d", maxDepth+1)
-	if err := os.MkdirAll(deep, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(deep, 0o700))
 	if removed, _, err := use.Sweep(0); !errors.Is(err, errTooMany) || len(removed) > 0 {
 		t.Errorf("%q %v", removed, err)
 	}
-	if err := unix.Rmdir(deep); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Rmdir(deep))
 	if removed, _, err := use.Sweep(0); err != nil || len(removed) != 1 {
 		t.Errorf("%q %v", removed, err)
 	}
@@ -198,9 +181,7 @@ func TestSweepBounds(t *testing.T) {
 func TestSweepPlaces(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"brig-1-1", "real"} {
-		if err := os.Mkdir(path.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(path.Join(dir, name), 0o700))
 	}
 	if err := errors.Join(os.Symlink("real", path.Join(dir, "brig-1-2")), os.WriteFile(path.Join(dir, "brig-1-3"), nil, 0o600)); err != nil {
 		t.Fatal(err)
@@ -209,10 +190,7 @@ func TestSweepPlaces(t *testing.T) {
 	if removed, busy, err := l.Sweep(0); len(removed) > 0 || busy > 0 || err != nil {
 		t.Errorf("%q %d %v", removed, busy, err)
 	}
-	fd, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0))(t)
 	defer unix.Close(fd)
 	for _, name := range []string{"brig-1-2", "brig-1-3", "brig-1-4"} {
 		s := sweeper{}
@@ -244,9 +222,7 @@ func TestNeedsSweep(t *testing.T) {
 		t.Error("a group in use is taken for an abandoned one")
 	}
 	first := path.Join(l.bases()[0], "brig-9-1")
-	if err := os.Mkdir(first, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(first, 0o700))
 	for range 2 {
 		if !l.NeedsSweep(9) {
 			t.Error("it is not found")
@@ -294,25 +270,19 @@ func TestSweepIsRepeated(t *testing.T) {
 	bases := l.bases()
 	for _, base := range bases {
 		for _, name := range []string{"brig-9-1", "brig-9-2", "brig-9-3"} {
-			if err := os.Mkdir(path.Join(base, name), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(path.Join(base, name), 0o700))
 		}
 	}
 	stuck := path.Join(bases[len(bases)-1], "brig-9-1")
 	deep := stuck + strings.Repeat("/d", maxDepth+1)
-	if err := os.MkdirAll(deep, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(deep, 0o700))
 	if _, _, err := l.Sweep(9); !errors.Is(err, errTooMany) || !l.NeedsSweep(9) {
 		t.Errorf("%v, left %q", err, contents(t, l))
 	}
 	if _, err := os.Stat(path.Join(bases[0], "brig-9-1")); err != nil {
 		t.Error(err)
 	}
-	if err := unix.Rmdir(deep); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Rmdir(deep))
 	for n := 0; l.NeedsSweep(9) && n < 5; n++ {
 		if _, _, err := l.Sweep(1); err != nil {
 			t.Error(err)

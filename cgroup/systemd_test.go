@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // TestDelegatedIn reads units as a user's manager would find them.
@@ -23,12 +25,8 @@ func TestDelegatedIn(t *testing.T) {
 		filepath.Join(weak, "shell@.service"):             "[Service]\nDelegate=true\n",
 		filepath.Join(weak, "commented.service"):          "[Service]\n#Delegate=yes\n",
 	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	for unit, want := range map[string]bool{"plain.scope": false, "run.scope": true, "list.service": true, "last.service": false, "over.service": false,
 		"part.service": true, "minus.service": false, "shell@7.service": true, "commented.service": false, "none.scope": false} {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // manyFiles makes a layer of n small files in n/1000 directories, the last entry being an opaque directory.
@@ -21,9 +23,7 @@ func manyFiles(t testing.TB, n int) []byte {
 		if err == nil {
 			_, err = w.Write([]byte(text))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	text := strings.Repeat("some text, as of a small file in an image\n", 50)
 	for i := range n {
@@ -34,9 +34,7 @@ func manyFiles(t testing.TB, n int) []byte {
 		write(&tar.Header{Typeflag: tar.TypeReg, Name: fmt.Sprintf("%sfile-%d.py", d, i), Mode: 0o644}, text[:i%len(text)])
 	}
 	write(&tar.Header{Typeflag: tar.TypeReg, Name: opaqueName}, "")
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -47,9 +45,7 @@ func BenchmarkUnpack(b *testing.B) {
 	for b.Loop() {
 		dir := folder(b)
 		start := time.Now()
-		if _, err := Unpack(bytes.NewReader(l), dir, nil); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Unpack(bytes.NewReader(l), dir, nil))(b)
 		ours += time.Since(start)
 		tar := exec.Command("tar", "x", "-C", b.TempDir())
 		tar.Stdin = bytes.NewReader(l)

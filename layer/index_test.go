@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -28,15 +30,10 @@ func TestIndex(t *testing.T) {
 			dir := folder(t)
 			disturb(rand.New(rand.NewPCG(seed, 1)), dir.Name(), 60)
 			l := pack(t, dir, nil)
-			x, err := index(l)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must.Get(index(l))(t)
 			for range 2 {
 				again := folder(t)
-				if err := x.Unpack(again, plainly); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, x.Unpack(again, plainly))
 				equal(t, "the tree", list(t, again), list(t, unpack(t, l)))
 				if !bytes.Equal(pack(t, again, nil), l) {
 					t.Error("its layer differs")
@@ -68,9 +65,7 @@ func TestHostileIndex(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
 			l, err := io.ReadAll(archive(t, s, layer))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			x, err := index(l)
 			if err == nil {
 				err = x.Unpack(s.dir, plainly)
@@ -87,15 +82,11 @@ func TestHostileIndex(t *testing.T) {
 func TestIndexOfACutLayer(t *testing.T) {
 	dir := folder(t)
 	for i := range 20 {
-		if err := os.WriteFile(fmt.Sprint(dir.Name(), "/", i), bytes.Repeat([]byte("x"), 5000), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(fmt.Sprint(dir.Name(), "/", i), bytes.Repeat([]byte("x"), 5000), 0o644))
 	}
 	l := pack(t, dir, nil)
 	x, err := index(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range x.lists[tar.TypeReg] {
 		x.lists[tar.TypeReg][i].src = bytes.NewReader(l[:len(l)/2])
 	}
@@ -110,10 +101,7 @@ func TestIndexOfACutLayer(t *testing.T) {
 // TestIndexAsOwner: everything is made in calls of as, and its error is returned.
 func TestIndexAsOwner(t *testing.T) {
 	l := layerOf(t, &tar.Header{Typeflag: tar.TypeDir, Name: "d/"}, &tar.Header{Name: "d/f", ModTime: time.Unix(1, 0)})
-	x, err := index(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(index(l))(t)
 	dir := folder(t)
 	if err := x.Unpack(dir, func(func() error) error { return unix.EPERM }); err != unix.EPERM || len(list(t, dir)) > 0 {
 		t.Error(err, list(t, dir))

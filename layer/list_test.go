@@ -14,13 +14,14 @@ import (
 
 	"brig/internal/owned"
 	"brig/internal/sys"
+	"brig/internal/test/must"
 )
 
 // list describes what is in a directory, sorted by name.
 func list(t testing.TB, dir *os.File) (lines []string) {
 	t.Helper()
 	root, first := dir.Name(), map[uint64]string{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == root {
 			return err
 		}
@@ -61,10 +62,7 @@ func list(t testing.TB, dir *os.File) (lines []string) {
 		}
 		lines = append(lines, line+attributes(t, path))
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slices.SortFunc(lines, func(a, b string) int {
 		return strings.Compare(unquote(strings.Fields(a)[1]), unquote(strings.Fields(b)[1]))
 	})
@@ -75,18 +73,12 @@ func list(t testing.TB, dir *os.File) (lines []string) {
 func attributes(t testing.TB, path string) (out string) {
 	t.Helper()
 	names, value := make([]byte, 64<<10), make([]byte, 64<<10) // the kernel's bounds
-	n, err := unix.Llistxattr(path, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(unix.Llistxattr(path, names))(t)
 	for _, name := range slices.Sorted(strings.SplitSeq(string(names[:n]), "\x00")) {
 		if name == "" || strings.HasPrefix(name, "security.") {
 			continue
 		}
-		n, err := unix.Lgetxattr(path, name, value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(unix.Lgetxattr(path, name, value))(t)
 		out += " " + name + "=" + string(value[:n])
 	}
 	return out

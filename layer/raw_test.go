@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -24,9 +26,7 @@ func names(t testing.TB, l []byte, prefix string) string {
 		if err == io.EOF {
 			return strings.Join(found, " ")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if strings.HasPrefix(h.Name[strings.LastIndexByte(h.Name, '/')+1:], prefix) && !strings.HasSuffix(h.Name, "/") {
 			found = append(found, h.Name)
 		}
@@ -135,9 +135,7 @@ func TestRaw(t *testing.T) {
 func TestHoles(t *testing.T) {
 	dir := folder(t)
 	text := slices.Concat(make([]byte, 1<<20), []byte("a"), make([]byte, 1<<20), []byte("b"), make([]byte, 1<<20+5))
-	if err := os.WriteFile(dir.Name()+"/f", text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(dir.Name()+"/f", text, 0o644))
 	again := unpack(t, pack(t, dir, nil))
 	got, err := os.ReadFile(again.Name() + "/f")
 	var st unix.Stat_t
@@ -153,10 +151,7 @@ func TestHoles(t *testing.T) {
 func FuzzUnpack(f *testing.F) {
 	for paragraph := range strings.SplitSeq(stories, "\n\n") {
 		if s := parse(f, paragraph); len(s.layer) > 0 && s.options == (Options{}) {
-			l, err := io.ReadAll(archive(f, &scene{out: "../outside"}, s.layer))
-			if err != nil {
-				f.Fatal(err)
-			}
+			l := must.Get(io.ReadAll(archive(f, &scene{out: "../outside"}, s.layer)))(f)
 			f.Add(l)
 		}
 	}
@@ -188,10 +183,7 @@ func FuzzUnpack(f *testing.F) {
 }
 
 func (s *scene) dirNames(t testing.TB) []string {
-	entries, err := os.ReadDir(s.dir.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(s.dir.Name()))(t)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())

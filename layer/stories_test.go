@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
@@ -72,10 +73,7 @@ func parse(t testing.TB, paragraph string) *story {
 		case word == "bounds":
 			for o := range strings.FieldsSeq(rest) {
 				name, number, _ := strings.Cut(o, "=")
-				n, err := strconv.ParseInt(number, 10, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
+				n := must.Get(strconv.ParseInt(number, 10, 64))(t)
 				if name == "bytes" {
 					s.options.MaxBytes = n
 				} else {
@@ -96,10 +94,7 @@ func (s *story) tell(t *testing.T) {
 	}
 	p.canaries = p.outside(t)
 	if s.below != nil {
-		below, err := Unpack(archive(t, p, s.below), p.dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		below := must.Get(Unpack(archive(t, p, s.below), p.dir, nil))(t)
 		s.options.Used = below
 	}
 	stats, err := Unpack(archive(t, p, s.layer), p.dir, &s.options)
@@ -129,9 +124,7 @@ func newScene(t testing.TB) *scene {
 	dir := filepath.Join(top, "dir")
 	for _, err := range []error{os.Mkdir(dir, 0o755), os.Mkdir(s.out, 0o755),
 		os.WriteFile(filepath.Join(s.out, "canary"), []byte("alive"), 0o644)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	var err error
 	if s.dir, err = os.Open(dir); err != nil {
@@ -148,9 +141,7 @@ func (s *scene) outside(t testing.TB) string {
 	var b strings.Builder
 	for _, path := range []string{filepath.Dir(s.out), s.out, filepath.Join(s.out, "canary")} {
 		var st unix.Stat_t
-		if err := unix.Lstat(path, &st); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Lstat(path, &st))
 		fmt.Fprintln(&b, st.Ino, st.Mode, st.Nlink, st.Size, st.Ctim)
 	}
 	return b.String()

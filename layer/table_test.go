@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // TestTable: with a Table, Pack writes what has changed since the first one. Both make the tree as it is, by an Index and
@@ -38,9 +40,7 @@ func TestTable(t *testing.T) {
 				if err == nil {
 					err = x.Unpack(again, plainly)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				equal(t, "by an Index", list(t, again), want)
 			}
 		})
@@ -51,18 +51,11 @@ func TestTable(t *testing.T) {
 func TestTableOfMany(t *testing.T) {
 	dir, o := folder(t), &PackOptions{Table: &Table{}}
 	for i := range 1000 {
-		if err := os.WriteFile(fmt.Sprint(dir.Name(), "/", i), bytes.Repeat([]byte("x"), 500), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(fmt.Sprint(dir.Name(), "/", i), bytes.Repeat([]byte("x"), 500), 0o644))
 	}
 	base := pack(t, dir, o)
-	st, err := os.Stat(dir.Name() + "/7")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(dir.Name()+"/7", bytes.Repeat([]byte("y"), 500), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(os.Stat(dir.Name() + "/7"))(t)
+	must.Do(t, os.WriteFile(dir.Name()+"/7", bytes.Repeat([]byte("y"), 500), 0o644))
 	if err := os.Chtimes(dir.Name()+"/7", st.ModTime(), st.ModTime()); err != nil { // as a write to a mapping leaves it
 		t.Fatal(err)
 	}

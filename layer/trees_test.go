@@ -17,15 +17,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // pack packs a directory and fails if something was left out.
 func pack(t testing.TB, dir *os.File, o *PackOptions) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := Pack(&b, dir, o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Pack(&b, dir, o))(t)
 	return b.Bytes()
 }
 
@@ -34,19 +33,14 @@ func unpack(t testing.TB, layers ...[]byte) *os.File {
 	t.Helper()
 	dir := folder(t)
 	for _, l := range layers {
-		if _, err := Unpack(bytes.NewReader(l), dir, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Unpack(bytes.NewReader(l), dir, nil))(t)
 	}
 	return dir
 }
 
 func folder(t testing.TB) *os.File {
 	t.Helper()
-	dir, err := os.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.Open(t.TempDir()))(t)
 	t.Cleanup(func() { dir.Close() })
 	return dir
 }
@@ -148,9 +142,7 @@ func TestTimes(t *testing.T) {
 	names := []string{"d/e/f", "d/l", "d/e", "d"}
 	ts := unix.NsecToTimespec(when.UnixNano())
 	for _, name := range names {
-		if err := unix.UtimesNanoAt(int(dir.Fd()), name, []unix.Timespec{ts, ts}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.UtimesNanoAt(int(dir.Fd()), name, []unix.Timespec{ts, ts}, unix.AT_SYMLINK_NOFOLLOW))
 	}
 	again := unpack(t, pack(t, dir, nil))
 	for _, name := range names {
@@ -169,9 +161,7 @@ func TestTimesBelow(t *testing.T) {
 	for _, l := range [][]byte{below, layerOf(t, &tar.Header{Typeflag: tar.TypeReg, Name: "d/new"}),
 		layerOf(t, &tar.Header{Typeflag: tar.TypeReg, Name: "d/.wh.gone"}),
 		layerOf(t, &tar.Header{Typeflag: tar.TypeReg, Name: "d/.wh..wh..opq"})} {
-		if _, err := Unpack(bytes.NewReader(l), p, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Unpack(bytes.NewReader(l), p, nil))(t)
 		if st, err := os.Stat(p.Name() + "/d"); err != nil || !st.ModTime().Equal(when) {
 			t.Errorf("%v, %v; want %v", st.ModTime(), err, when)
 		}
@@ -184,13 +174,9 @@ func layerOf(t testing.TB, headers ...*tar.Header) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, h := range headers {
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.WriteHeader(h))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 

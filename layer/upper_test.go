@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -56,9 +58,7 @@ func overlaid(t *testing.T, seed uint64, kind string) {
 	r, top := rand.New(rand.NewPCG(seed, 2)), t.TempDir()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	must(unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	must(unix.Mount("tmpfs", top, "tmpfs", 0, ""))
@@ -250,17 +250,12 @@ func twentyAttributes() (s string) {
 func TestLockedUpper(t *testing.T) {
 	dir := folder(t)
 	for _, err := range []error{os.WriteFile(dir.Name()+"/f", []byte("x"), 0o644), os.Chmod(dir.Name(), 0)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	for _, flags := range []int{unix.O_RDONLY, unix.O_PATH} {
 		held := dir
 		if flags == unix.O_PATH {
-			fd, err := unix.Open(dir.Name(), flags|unix.O_CLOEXEC, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fd := must.Get(unix.Open(dir.Name(), flags|unix.O_CLOEXEC, 0))(t)
 			held = os.NewFile(uintptr(fd), dir.Name())
 			defer held.Close()
 		}
@@ -278,14 +273,10 @@ func TestLockedUpper(t *testing.T) {
 func TestRemove(t *testing.T) {
 	inMemory(t)
 	p := newScene(t)
-	if err := errors.Join(deep(10_000)(p.dir.Name()), os.Symlink(p.out, p.dir.Name()+"/d/link"), os.WriteFile(
-		p.dir.Name()+"/d/d/.rm-1", nil, 0), os.Chmod(p.dir.Name()+"/d/d", 0), os.Chmod(p.dir.Name()+"/d", 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(deep(10_000)(p.dir.Name()), os.Symlink(p.out, p.dir.Name()+"/d/link"), os.WriteFile(
+		p.dir.Name()+"/d/d/.rm-1", nil, 0), os.Chmod(p.dir.Name()+"/d/d", 0), os.Chmod(p.dir.Name()+"/d", 0)))
 	for range 2 {
-		if err := remove(p.dir, "d"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, remove(p.dir, "d"))
 	}
 	if left := list(t, p.dir); left != nil {
 		t.Error(left)
@@ -296,9 +287,7 @@ func TestRemove(t *testing.T) {
 // TestChanging: a file that shrinks under Pack is an error, not a wrong archive.
 func TestChanging(t *testing.T) {
 	dir := folder(t)
-	if err := os.WriteFile(dir.Name()+"/f", bytes.Repeat([]byte{1}, 2*copySize), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(dir.Name()+"/f", bytes.Repeat([]byte{1}, 2*copySize), 0o644))
 	shrink := writerFunc(func(b []byte) (int, error) { return len(b), os.Truncate(dir.Name()+"/f", 0) })
 	if _, err := Pack(shrink, dir, nil); err == nil || err.Error() != `"f": it has changed while it was packed` {
 		t.Error(err)
@@ -325,14 +314,10 @@ func TestReusedInode(t *testing.T) {
 		if name != "b" {
 			return false
 		}
-		if err := errors.Join(unix.Stat(path("a"), &old), os.Remove(path("a")), os.Remove(path("a2"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(unix.Stat(path("a"), &old), os.Remove(path("a")), os.Remove(path("a2"))))
 		for i := 0; i < 100 && now.Ino != old.Ino; i++ {
 			f := path(fmt.Sprintf("b/%d", i))
-			if err := errors.Join(os.WriteFile(f, []byte("new"), 0o644), os.Link(f, f+"'"), unix.Stat(f, &now)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.WriteFile(f, []byte("new"), 0o644), os.Link(f, f+"'"), unix.Stat(f, &now)))
 		}
 		return false
 	}

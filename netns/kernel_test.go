@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/internal/rig"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -86,10 +87,7 @@ func TestKernelShowsTapsTheAttempts(t *testing.T) {
 		return
 	}
 	everyAddressLocal(t)
-	l, err := net.Listen("tcp4", "0.0.0.0:443")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp4", "0.0.0.0:443"))(t)
 	defer l.Close()
 	for _, c := range []struct {
 		network, dial string
@@ -119,15 +117,11 @@ func tapped(t *testing.T, network, dial string) uint16 {
 		domain = unix.AF_INET6
 	}
 	fd, err := unix.Socket(domain, unix.SOCK_RAW|unix.SOCK_CLOEXEC, s.Protocol)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer unix.Close(fd)
 	filter := tapFilter(s, []uint16{443})
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &prog); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &prog))
 	if c, err := net.DialTimeout(network, dial, time.Second); err == nil {
 		_, _ = c.Write([]byte("x")) // a datagram is the attempt
 		c.Close()
@@ -146,20 +140,11 @@ func tapped(t *testing.T, network, dial string) uint16 {
 // meet connects to dial and returns where the connection comes from and where it arrives at a listener.
 func meet(t *testing.T, network, listen, dial string) (from netip.Addr, at netip.AddrPort) {
 	t.Helper()
-	l, err := net.Listen(network, listen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen(network, listen))(t)
 	defer l.Close()
-	c, err := net.DialTimeout(network, dial, 5*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.DialTimeout(network, dial, 5*time.Second))(t)
 	defer c.Close()
-	in, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(l.Accept())(t)
 	defer in.Close()
 	return in.RemoteAddr().(*net.TCPAddr).AddrPort().Addr(), in.LocalAddr().(*net.TCPAddr).AddrPort()
 }
@@ -167,19 +152,11 @@ func meet(t *testing.T, network, listen, dial string) (from netip.Addr, at netip
 // everyAddressLocal brings lo up and sends what anyIP writes.
 func everyAddressLocal(t *testing.T) {
 	t.Helper()
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0))(t)
 	defer unix.Close(fd)
-	lo, err := unix.NewIfreq("lo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lo := must.Get(unix.NewIfreq("lo"))(t)
 	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo))
 	list := local(Own4)
 	if hasIPv6() {
 		list = append(list, local(Own6)...)
@@ -200,24 +177,17 @@ func hasIPv6() bool {
 // send performs what exchange writes and returns the error in each answer, or that of recvfrom(2).
 func send(t *testing.T, protocol int, list []message, filter []unix.SockFilter) (errs []error) {
 	t.Helper()
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, protocol)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, protocol))(t)
 	defer unix.Close(fd)
 	if filter != nil {
 		prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-		if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &prog); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &prog))
 	}
 	var all []byte
 	for _, m := range list {
 		all = append(all, m.bytes...)
 	}
-	if err := unix.Sendto(fd, all, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Sendto(fd, all, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}))
 	for _, m := range list {
 		if !m.acked {
 			continue

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,10 +35,7 @@ func TestLoopback(t *testing.T) {
 	if s := p.Open("after", 0); s != 3 {
 		t.Errorf("the next slot is %d", s)
 	}
-	blob, err := p.Encode(program.Request{Cgroup: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	blob := must.Get(p.Encode(program.Request{Cgroup: -1}))(t)
 	// struct ifreq as netdevice(7) has it: the text of an operation is not what the launcher performs
 	ifr := append([]byte("lo"), make([]byte, unix.IFNAMSIZ-2)...)
 	ifr = binary.NativeEndian.AppendUint16(ifr, unix.IFF_UP|unix.IFF_RUNNING)

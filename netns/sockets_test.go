@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,14 +31,9 @@ func TestSocketsArePlanned(t *testing.T) {
 			c.Open(p, 280)
 			file := filepath.Join("testdata", name+".txt")
 			if *update {
-				if err := os.WriteFile(file, []byte(p.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(file, []byte(p.String()), 0o644))
 			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(file))(t)
 			if p.String() != string(want) {
 				t.Errorf("run with -update if this is meant:\n%s", p)
 			}
@@ -61,10 +57,7 @@ func TestMessagesAreRepeatable(t *testing.T) {
 	encode := func() string {
 		p := program.New(2)
 		(&Sockets{Egress: true, IPv6: true, All: true}).Open(p, 280)
-		b, err := p.Encode(program.Request{Cgroup: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(p.Encode(program.Request{Cgroup: -1}))(t)
 		return string(b)
 	}
 	if first, second := encode(), encode(); first != second {

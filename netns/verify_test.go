@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/rig"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,19 +19,13 @@ func TestVerifyRefuses(t *testing.T) {
 	if err == nil {
 		err = errors.Join(unix.Bind(listener, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(listener, 1))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer unix.Close(listener)
 	null, err := os.Open("/dev/null")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer null.Close()
 	plain, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer unix.Close(plain)
 	tcp := Socket{RoleTCP, 80, unix.IPPROTO_TCP, false}
 	for _, c := range []struct {
@@ -94,9 +89,7 @@ func elsewhere(t *testing.T) (fds []int) {
 		}
 		done <- errors.Join(err, unix.Bind(fds[0], &unix.SockaddrInet4{Port: 80}), unix.Listen(fds[0], 1))
 	}()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-done)
 	t.Cleanup(func() {
 		for _, fd := range fds {
 			unix.Close(fd)

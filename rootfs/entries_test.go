@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,14 +40,9 @@ func golden(t *testing.T, name string, sections map[string]string) {
 	}
 	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(b.String()), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(file))(t)
 	if b.String() != string(want) {
 		t.Errorf("differs from %s (rewrite it with -update); got\n%s", file, b.String())
 	}
@@ -270,9 +266,7 @@ func TestInventedTrees(t *testing.T) {
 			root.Image = &Image{Source: source("/srv/image"), Overlay: n%2 == 0, Writable: n%4 == 0}
 		}
 		p := build(root)
-		if _, err := p.Encode(program.Request{Cgroup: -1}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(p.Encode(program.Request{Cgroup: -1}))(t)
 		open := map[string]bool{}
 		for s := range program.Slot(firstSlot + 1) {
 			open[s.Arg().String()] = true
@@ -397,10 +391,7 @@ func TestStructs(t *testing.T) {
 	} {
 		b := &builder{Program: program.New(0), label: "l"}
 		tt.add(b)
-		blob, err := b.Encode(program.Request{Cgroup: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		blob := must.Get(b.Encode(program.Request{Cgroup: -1}))(t)
 		for i, want := range tt.words {
 			if got := ne.Uint64(blob[tt.blob+8*i:]); got != want {
 				t.Errorf("%s: word %d is %#x, want %#x", tt.name, i, got, want)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -102,14 +103,9 @@ func TestGolden(t *testing.T) {
 		file := filepath.Join("testdata", name+".txt")
 		got := build(r).String()
 		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(file))(t)
 		if got != string(want) {
 			t.Errorf("%s differs from %s (rewrite it with -update); got\n%s", name, file, got)
 		}

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the files of built")
@@ -45,26 +47,15 @@ func TestBuiltFiltersAreFresh(t *testing.T) {
 	}
 	for name, make := range tables {
 		names = append(names, path.Base(builtFile(name)))
-		table, err := make()
-		if err != nil {
-			t.Fatal(err)
-		}
-		fresh, err := table.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(make())(t)
+		fresh := must.Get(table.Compile())(t)
 		if *update {
-			if err := os.WriteFile(builtFile(name), fresh, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(builtFile(name), fresh, 0o644))
 		} else if have, err := built(name, nil); err != nil || !bytes.Equal(have, fresh) {
 			t.Errorf("%s is not what its table compiles to; run go generate", builtFile(name))
 		}
 	}
-	files, err := os.ReadDir("built")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(os.ReadDir("built"))(t)
 	for _, f := range files {
 		if !slices.Contains(names, f.Name()) {
 			t.Errorf("nothing asks for built/%s; remove it", f.Name())
@@ -75,11 +66,7 @@ func TestBuiltFiltersAreFresh(t *testing.T) {
 // debug has no file, and is compiled for the kernel.
 func TestPresetThatDependsOnTheKernel(t *testing.T) {
 	filter := func(minor int) []byte {
-		bpf, err := PresetFilter("debug", Target{Arch: runtime.GOARCH, KernelMajor: 5, KernelMinor: minor})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return bpf
+		return must.Get(PresetFilter("debug", Target{Arch: runtime.GOARCH, KernelMajor: 5, KernelMinor: minor}))(t)
 	}
 	if bytes.Equal(filter(15), filter(16)) {
 		t.Error("debug is the same for Linux 5.15 and 5.16")

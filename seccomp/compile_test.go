@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -25,13 +27,9 @@ func sameAsOracle(t *testing.T, name string, table *Table) {
 		t.Fatal(name, err)
 	}
 	p, err := decodeProgram(mine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	q, err := decodeProgram(theirs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Logf("%s: %d instructions, libseccomp %d", name, len(p), len(q))
 	_, rules := table.bySyscall()
 	for nr := -3; nr < 1024; nr++ {
@@ -48,16 +46,11 @@ func sameAsOracle(t *testing.T, name string, table *Table) {
 // table's meaning when it was made.)
 func TestCompileIsLibseccomps(t *testing.T) {
 	needNative(t)
-	guard, err := guardTable(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	guard := must.Get(guardTable(true))(t)
 	tables := map[string]*Table{"guard": guard}
 	for _, name := range Presets() {
 		p, err := Preset(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if tables[name], err = p.Resolve(Target{Arch: runtime.GOARCH}); err != nil {
 			t.Fatal(err)
 		}
@@ -71,19 +64,10 @@ func TestCompileIsLibseccomps(t *testing.T) {
 // ABIs in the architecture's own way.
 func TestCompileForEveryArchitecture(t *testing.T) {
 	for _, name := range []string{"amd64", "arm64", "riscv64", "s390x", "ppc64le"} {
-		table, err := Default().Resolve(Target{Arch: name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(Default().Resolve(Target{Arch: name}))(t)
 		a, _ := findArch(name)
-		bpf, err := table.compile(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := decodeProgram(bpf)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bpf := must.Get(table.compile(a))(t)
+		p := must.Get(decodeProgram(bpf))(t)
 		for nr, want := range map[int32]Action{-1: table.Default, -2: table.Default, x32Bit + 1: table.Default, int32(table.Newest) + 1: ErrnoAction(unix.ENOSYS)} {
 			if name == "amd64" && uint32(nr) >= x32Bit && nr != -1 {
 				want = KillProcess
@@ -138,19 +122,10 @@ func TestOverlappingRules(t *testing.T) {
 // TestVerifyCatches alters a good filter in every answer.
 func TestVerifyCatches(t *testing.T) {
 	needNative(t)
-	table, err := DefaultTable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bpf, err := table.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(DefaultTable())(t)
+	bpf := must.Get(table.Compile())(t)
 	a, _ := findArch(runtime.GOARCH)
-	good, err := decodeProgram(bpf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(decodeProgram(bpf))(t)
 	for i := range good {
 		if good[i].code != bpfRet {
 			continue

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"brig/internal/test/must"
+
 	libseccomp "github.com/seccomp/libseccomp-golang"
 )
 
@@ -16,18 +18,10 @@ const dockerBPF = "../cmd/brig-bench/internal/peers/docker_amd64.bpf"
 func TestDockerBPF(t *testing.T) {
 	p, target := load(t, "docker-default"), Target{Arch: "amd64", KernelMajor: 6, KernelMinor: 1}
 	if *update {
-		if err := os.WriteFile(dockerBPF, dockerFilter(t, p), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(dockerBPF, dockerFilter(t, p), 0o644))
 	}
-	bpf, err := os.ReadFile(dockerBPF)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := p.Resolve(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bpf := must.Get(os.ReadFile(dockerBPF))(t)
+	table := must.Get(p.Resolve(target))(t)
 	a, _ := findArch(target.Arch)
 	for nr := range int32(firstNewer) {
 		for _, arg := range []uint64{0, 2, 38, 40, 1 << 28} {
@@ -41,15 +35,10 @@ func TestDockerBPF(t *testing.T) {
 
 // dockerFilter hands the profile to libseccomp as Docker does for a container without capabilities.
 func dockerFilter(t *testing.T, p *Profile) []byte {
-	f, err := libseccomp.NewFilter(libseccomp.ActErrno.SetReturnCode(int16(*p.DefaultErrnoRet)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(libseccomp.NewFilter(libseccomp.ActErrno.SetReturnCode(int16(*p.DefaultErrnoRet))))(t)
 	defer f.Release()
 	for _, a := range []libseccomp.ScmpArch{libseccomp.ArchX86, libseccomp.ArchX32} {
-		if err := f.AddArch(a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.AddArch(a))
 	}
 	for _, s := range p.Syscalls {
 		ours := func(arch string) bool { return slices.Contains([]string{"amd64", "x86", "x32"}, arch) }
@@ -76,9 +65,5 @@ func dockerFilter(t *testing.T, p *Profile) []byte {
 			}
 		}
 	}
-	bpf, err := export(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bpf
+	return must.Get(export(f))(t)
 }

@@ -4,18 +4,14 @@ import (
 	"runtime"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
 func TestGuard(t *testing.T) {
-	table, err := guardTable(true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bpf, err := table.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(guardTable(true))(t)
+	bpf := must.Get(table.Compile())(t)
 	a, _ := findArch(runtime.GOARCH)
 	for _, c := range []struct {
 		name string
@@ -57,14 +53,8 @@ func TestGuard(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
-	table, err := openTable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bpf, err := table.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(openTable())(t)
+	bpf := must.Get(table.Compile())(t)
 	for _, c := range []struct {
 		nr   int32
 		args [6]uint64

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -45,9 +47,7 @@ type order struct {
 func (o order) run(t *testing.T) ([]byte, *os.ProcessState, error) {
 	t.Helper()
 	raw, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Dir = commonDir(t)
 	cmd.Env = append(os.Environ(), childVar+"="+string(raw), "HOME="+cmd.Dir, "TMPDIR="+cmd.Dir,
@@ -64,9 +64,7 @@ func commonDir(t *testing.T) string {
 	if err == nil {
 		err = os.Chmod(dir, 0o777)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)

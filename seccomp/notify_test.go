@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -50,18 +52,9 @@ func TestNotifyKills(t *testing.T) {
 // of every preset. No other errno is heard, and no call is allowed.
 func TestNotifyChangesOnlyWhatIsHeard(t *testing.T) {
 	for _, name := range Presets() {
-		p, err := Preset(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		table, err := p.Resolve(Target{Arch: runtime.GOARCH})
-		if err != nil {
-			t.Fatal(err)
-		}
-		bpf, err := table.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Preset(name))(t)
+		table := must.Get(p.Resolve(Target{Arch: runtime.GOARCH}))(t)
+		bpf := must.Get(table.Compile())(t)
 		out, changed := NotifyKills(bpf)
 		counted, counts := NotifyDenials(bpf)
 		if !changed || !counts {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
+
 	libseccomp "github.com/seccomp/libseccomp-golang"
 	"golang.org/x/sys/unix"
 )
@@ -149,10 +151,7 @@ func TestRefusedArguments(t *testing.T) {
 		{"default build debug", call{"setsockopt", [6]uint64{3, unix.SOL_SOCKET, unix.SO_ATTACH_REUSEPORT_CBPF}, eperm}, [6]uint64{3, unix.SOL_SOCKET, unix.SO_DETACH_FILTER}},
 	}
 	for _, preset := range Presets() {
-		p, err := Preset(preset)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Preset(preset))(t)
 		_, bpf := compiled(t, p, native())
 		for _, l := range lines {
 			if slices.Contains(strings.Fields(l.presets), preset) {
@@ -167,10 +166,7 @@ const ptraceOldSetOptions = 21 // asm/ptrace-abi.h; kernel/ptrace.c takes it for
 
 func TestPresets(t *testing.T) {
 	for _, name := range Presets() {
-		p, err := Preset(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Preset(name))(t)
 		// Also the architectures that this machine cannot compile for resolve without a slip in a name.
 		for _, goarch := range []string{"amd64", "arm64", "riscv64", "s390x", "ppc64le"} {
 			table, err := p.Resolve(Target{Arch: goarch})
@@ -215,10 +211,7 @@ func TestPresetsDiffer(t *testing.T) {
 			"socket socketpair fork vfork unlink rename mkdir ptrace mknodat chmod truncate ftruncate setuid shmget"},
 	}
 	for _, tt := range tests {
-		p, err := Preset(tt.preset)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Preset(tt.preset))(t)
 		table, bpf := compiled(t, p, native())
 		check(t, bpf, tt.calls)
 		for _, name := range strings.Fields(tt.never) {
@@ -242,18 +235,9 @@ func TestPresetsDiffer(t *testing.T) {
 // that has another action.
 func TestLibseccompTakesThePresets(t *testing.T) {
 	for _, name := range Presets() {
-		p, err := Preset(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		table, err := p.Resolve(native())
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := libseccomp.NewFilter(table.Default.lib())
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Preset(name))(t)
+		table := must.Get(p.Resolve(native()))(t)
+		f := must.Get(libseccomp.NewFilter(table.Default.lib()))(t)
 		for _, r := range table.Rules {
 			if r.Action == table.Default { // which they leave out
 				continue

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -64,14 +66,8 @@ func TestProcessTable(t *testing.T) {
 		{"openat", [6]uint64{}, false, true, Allow},
 		{"execve", [6]uint64{}, false, true, Allow},
 	} {
-		table, err := processTable(c.network, c.owns)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bpf, err := table.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(processTable(c.network, c.owns))(t)
+		bpf := must.Get(table.Compile())(t)
 		nr, known := a.syscallNumber(c.call)
 		if known == isForeign {
 			continue // as chmod(2) is on arm64

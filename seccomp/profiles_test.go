@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -27,28 +29,15 @@ func needNative(t *testing.T) {
 
 func load(t *testing.T, name string) *Profile {
 	t.Helper()
-	data, err := os.ReadFile("../testdata/seccomp/" + name + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	data := must.Get(os.ReadFile("../testdata/seccomp/" + name + ".json"))(t)
+	return must.Get(Parse(data))(t)
 }
 
 func compiled(t *testing.T, p *Profile, target Target) (*Table, []byte) {
 	t.Helper()
 	needNative(t)
-	table, err := p.Resolve(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bpf, err := table.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(p.Resolve(target))(t)
+	bpf := must.Get(table.Compile())(t)
 	return table, bpf
 }
 
@@ -160,9 +149,7 @@ func TestResolveNotesAndErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := Parse([]byte(tt.in))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			table, err := p.Resolve(Target{Arch: "amd64", KernelMajor: 6})
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
@@ -170,9 +157,7 @@ func TestResolveNotesAndErrors(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if notes := strings.Join(table.Notes, "\n"); !strings.Contains(notes, tt.note) {
 				t.Errorf("notes %q lack %q", notes, tt.note)
 			}
@@ -208,14 +193,8 @@ func TestCompileErrors(t *testing.T) {
 }
 
 func TestTableAsJSONAndText(t *testing.T) {
-	table, err := load(t, "openat-denied-first").Resolve(Target{Arch: "amd64", KernelMajor: 6})
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(load(t, "openat-denied-first").Resolve(Target{Arch: "amd64", KernelMajor: 6}))(t)
+	data := must.Get(json.Marshal(table))(t)
 	want := `{"name":"openat","nr":257,"action":"ERRNO(EPERM)","conds":[{"arg":2,"op":"SCMP_CMP_MASKED_EQ","mask":1,"value":1}],"entry":0}`
 	if !strings.Contains(string(data), want) {
 		t.Errorf("JSON %s\nlacks %s", data, want)

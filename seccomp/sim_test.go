@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func TestSimulate(t *testing.T) {
@@ -49,10 +51,7 @@ func TestDisassemble(t *testing.T) {
 	needNative(t)
 	table := &Table{Arch: native().Arch, Default: eperm, Newest: 300, Rules: []Rule{
 		{Name: "read", Nr: 0, Action: Allow, Conds: []Cond{{Arg: 2, Op: Equal, Value: 1<<32 | 7}}}}}
-	bpf, err := table.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bpf := must.Get(table.Compile())(t)
 	name, _ := SyscallName(1)
 	text := disassemble(bpf)
 	for _, want := range []string{"0000  ld   arch\n", "jge  301", "jge  1 (" + name + ")", "ld   arg2.low\n", "ld   arg2.high\n",
@@ -67,10 +66,7 @@ func TestDisassemble(t *testing.T) {
 }
 
 func FuzzDisassemble(f *testing.F) {
-	bpf, err := PresetFilter("default", native())
-	if err != nil {
-		f.Fatal(err)
-	}
+	bpf := must.Get(PresetFilter("default", native()))(f)
 	f.Add(bpf, int32(16), uint64(0x5412))
 	f.Fuzz(func(_ *testing.T, bpf []byte, nr int32, arg uint64) {
 		_ = disassemble(bpf)
