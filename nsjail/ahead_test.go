@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brig/internal/program"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
@@ -31,9 +32,7 @@ func earlyPlan(t *testing.T, s spec.Spec) *plan.Plan {
 	t.Helper()
 	s.Args = []string{"true"}
 	h, err := host.Look(&s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer h.Close()
 	h.PayloadUID, h.PayloadGID = 1, 1
 	p, err := plan.Mode{Forked: true}.Resolve(&s, h)
@@ -53,9 +52,7 @@ func aheadProgram(t *testing.T) []byte {
 		h.ProcFiles = append(h.ProcFiles, host.ProcFile{Name: name, Dir: slices.Contains([]string{"irq", "bus", "fs", "sys"}, name)})
 	}
 	p, err := plan.Mode{Forked: true}.Resolve(&spec.Spec{Args: []string{"true"}, Seccomp: "unconfined"}, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	last := opAt(p.Jail.Ops, lastAhead)
 	if last < 0 || !strings.HasPrefix(p.Jail.Ops[last].Call(), "symlinkat(") {
 		t.Fatalf("the list has another order: operation %d", last)
@@ -65,9 +62,7 @@ func aheadProgram(t *testing.T) []byte {
 	}
 	p.Jail.Ops = p.Jail.Ops[:slices.IndexFunc(p.Jail.Ops, func(o program.Op) bool { return o.NR == unix.SYS_UNLINKAT })+1]
 	blob, err := p.Jail.Encode(program.Request{Cgroup: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return blob
 }
 
@@ -87,9 +82,7 @@ func TestAheadIsTheBeginning(t *testing.T) {
 	}
 	b.WriteByte('\n')
 	if *update {
-		if err := os.WriteFile(aheadFile, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(aheadFile, b.Bytes(), 0o644))
 		return
 	}
 	for first, data := range map[int]uint64{launcher.AheadCommon: launcher.AheadCommonData, launcher.AheadTree + 1: launcher.AheadTreeData} {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 	"brig/nsjail/internal/warm"
@@ -89,9 +90,7 @@ func TestNothingCarriesOver(t *testing.T) {
 	}
 	r := runnerWith(t, RunnerOptions{Pool: 1, Reuse: true})
 	for _, parked := range []int{0, 1} {
-		if err := r.Prestart(spec.Spec{Args: []string{"true"}}, parked); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Prestart(spec.Spec{Args: []string{"true"}}, parked))
 		for i := range 4 {
 			if d := differ(want, look(r)); d != "" {
 				t.Errorf("%d parked, round %d:\n%s", parked, i, d)
@@ -177,14 +176,10 @@ func TestNetStateNoticesEverything(t *testing.T) {
 		r.nets.Ready = append([]*warm.Namespace{}, e)
 		r.nets.Mu.Unlock()
 		c := r.Command("/usr/bin/python3", "-I", "-c", "import socket\ntry:\n  "+script+"\nexcept OSError: pass")
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Start())
 		got := c.net
 		c.net = nil // ours to look at
-		if _, err := c.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Wait())(t)
 		if same := got.View.Unchanged(); same != (name == "nothing") {
 			t.Errorf("%s: unchanged is %t", name, same)
 		}
@@ -196,9 +191,7 @@ func TestNetStateNoticesEverything(t *testing.T) {
 func TestPoolsUnderLoad(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 4, Reuse: true, Jails: 12})
 	for _, s := range []spec.Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/work"}}}} {
-		if err := r.Prestart(s, 3); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Prestart(s, 3))
 	}
 	rounds := 12
 	if testing.Short() {
@@ -230,13 +223,8 @@ func TestPoolsUnderLoad(t *testing.T) {
 func TestCloseUnderLoad(t *testing.T) {
 	before := len(childrenOf(os.Getpid()))
 	for range 5 {
-		r, err := NewRunnerWith(RunnerOptions{Pool: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Prestart(spec.Spec{Args: []string{"true"}}, 4); err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(NewRunnerWith(RunnerOptions{Pool: 2}))(t)
+		must.Do(t, r.Prestart(spec.Spec{Args: []string{"true"}}, 4))
 		var wg sync.WaitGroup
 		begun := make(chan bool, 100)
 		for range 6 {
@@ -292,17 +280,13 @@ func TestCopiedFileChanges(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	dir := shared(t, 1000)
 	for _, d := range []string{"bin", "dev", "proc", "tmp", "work"} {
-		if err := os.MkdirAll(dir+"/image/"+d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir+"/image/"+d, 0o755))
 	}
 	busybox(t, dir+"/image/bin/busybox")
 	s := spec.Spec{Args: []string{"/bin/busybox", "cat", "/copy"}, Rootfs: spec.Rootfs{Path: dir + "/image"},
 		Mounts: []spec.Mount{{Type: spec.MountFile, Source: dir + "/file", Target: "/copy"}}}
 	for _, text := range []string{"one", "two", "three"} {
-		if err := os.WriteFile(dir+"/file", []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(dir+"/file", []byte(text), 0o644))
 		wantOutput(t, r.CommandSpec(t.Context(), s), text)
 	}
 }
@@ -311,9 +295,7 @@ func TestCopiedFileChanges(t *testing.T) {
 func TestOwnEtc(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	dir := shared(t, 1000)
-	if err := os.WriteFile(dir+"/conf", []byte("conf"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(dir+"/conf", []byte("conf"), 0o644))
 	for range 2 {
 		wantOutput(t, r.shell("cat /etc/app/conf 2>/dev/null; echo none"), "none")
 		c := r.shell("cat /etc/app/conf; ls /etc/new; grep -c brig /etc/passwd")
@@ -327,13 +309,9 @@ func TestLauncherDies(t *testing.T) {
 	for name, s := range map[string]spec.Spec{"filtered": {}, "mounts": {Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/x"}}}, "unconfined": {Seccomp: "unconfined"}} {
 		r := runnerWith(t, RunnerOptions{})
 		s.Args = []string{"true"}
-		if err := r.Prestart(s, 2); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Prestart(s, 2))
 		until(t, "two are parked", func() bool { return len(r.tree.pools[0].pids()) == 2 })
-		if err := unix.Kill(r.launcher.Pid(), unix.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Kill(r.launcher.Pid(), unix.SIGKILL))
 		c := r.Command("true")
 		c.Spec.Hostname = "another"
 		if _, err := c.Run(); err == nil || !strings.Contains(err.Error(), "launcher") {
@@ -353,9 +331,7 @@ func TestOutfitterDies(t *testing.T) {
 		r.helper.Mu.Lock()
 		pid := r.helper.Launcher.Pid()
 		r.helper.Mu.Unlock()
-		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Kill(pid, unix.SIGKILL))
 		r.nets.Take().Drop()
 		until(t, "the pool refills", func() bool {
 			r.nets.Mu.Lock()
@@ -369,10 +345,7 @@ func TestOutfitterDies(t *testing.T) {
 func TestFailedStartsLeaveNothing(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 2, Reuse: true})
 	count := func() int {
-		list, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(os.ReadDir("/proc/self/fd"))(t)
 		return len(list)
 	}
 	fail := func() {
@@ -393,10 +366,7 @@ func TestFailedStartsLeaveNothing(t *testing.T) {
 // Every jail shows the same public configuration and nothing private, whether it takes it from the host's /etc or from
 // a Runner's copies, whole or piece by piece.
 func TestPublicEtc(t *testing.T) {
-	h, err := host.Look(&spec.Spec{Args: []string{"true"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(host.Look(&spec.Spec{Args: []string{"true"}}))(t)
 	defer h.Close()
 	names := slices.Clone(h.Files)
 	for _, d := range h.System {

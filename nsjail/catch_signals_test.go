@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -17,13 +19,9 @@ func TestSignalsQueue(t *testing.T) {
 		{string([]byte{stop, cont, stop}), string([]byte{cont, stop})},
 	} {
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		s := &Signals{pipe: r}
-		if _, err := w.WriteString(c.sent); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.WriteString(c.sent))(t)
 		got := ""
 		for range len(c.want) {
 			sig, _ := s.Next()
@@ -33,9 +31,7 @@ func TestSignalsQueue(t *testing.T) {
 			t.Errorf("%q: %q, want %q", c.sent, got, c.want)
 		}
 		// between the signal and the stop
-		if _, err := w.Write([]byte{term, cont}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Write([]byte{term, cont}))(t)
 		if !s.Continued() {
 			t.Errorf("%q: the SIGCONT behind it is not seen", c.sent)
 		}

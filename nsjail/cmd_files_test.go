@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 
@@ -18,14 +19,10 @@ func shared(t *testing.T, owner int) string {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "have")
-	if err := os.WriteFile(file, []byte("host\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("host\n"), 0o644))
 	if os.Geteuid() == 0 {
 		for _, p := range []string{dir, file} {
-			if err := os.Chown(p, owner, owner); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Chown(p, owner, owner))
 		}
 	}
 	return dir
@@ -71,9 +68,7 @@ func TestBindFile(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	dir := shared(t, 0)
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o777))
 	for _, live := range []bool{false, true} {
 		c := shell(`cd /input; for x in 'echo x >have' 'echo x >new' 'rm have' 'mkdir d' 'chmod 777 have' 'touch have' 'mv have x'; do
 sh -c "$x" 2>/dev/null && echo "$x"; done; echo x 2>/dev/null >/usr/x && echo usr; echo x 2>/dev/null >/etc/passwd && echo etc; cat have`)
@@ -99,20 +94,14 @@ func TestSmallMounts(t *testing.T) {
 func TestWritableIsLive(t *testing.T) {
 	dir := shared(t, 0)
 	fifo := filepath.Join(dir, "go")
-	if err := unix.Mkfifo(fifo, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(fifo, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mkfifo(fifo, 0o666))
+	must.Do(t, os.Chmod(fifo, 0o666))
 	c := shell("cat go >/dev/null; cat late")
 	c.Spec.Optional = []string{"sockets"} // the FIFO
 	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}
 	var out strings.Builder
 	c.Stdout = &out
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	if err := os.WriteFile(filepath.Join(dir, "late"), []byte("late\n"), 0o644); err != nil {
 		t.Error(err)
 	}
@@ -127,21 +116,12 @@ func TestWritableIsLive(t *testing.T) {
 func TestBadSources(t *testing.T) {
 	dir := t.TempDir()
 	sock, fifo := filepath.Join(dir, "sock"), filepath.Join(dir, "fifo")
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))(t)
 	defer unix.Close(fd)
-	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: sock}); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Bind(fd, &unix.SockaddrUnix{Name: sock}))
+	must.Do(t, unix.Mkfifo(fifo, 0o600))
 	big := filepath.Join(dir, "big")
-	if err := os.WriteFile(big, make([]byte, spec.MaxFileCopy+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(big, make([]byte, spec.MaxFileCopy+1), 0o600))
 	for _, c := range []struct {
 		kind     spec.MountType
 		source   string
@@ -167,20 +147,11 @@ func TestBadSources(t *testing.T) {
 func TestSocketBehindTheOverlay(t *testing.T) {
 	needs(t, "python3")
 	dir := t.TempDir()
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))(t)
 	defer unix.Close(fd)
-	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(dir, "s")}); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Listen(fd, 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(dir, "s"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(dir, "s")}))
+	must.Do(t, unix.Listen(fd, 1))
+	must.Do(t, os.Chmod(filepath.Join(dir, "s"), 0o777))
 	c := shell(`python3 -c '
 import socket
 try: socket.socket(socket.AF_UNIX).connect("/input/s"); print("connected")
@@ -197,13 +168,8 @@ func TestBindFromEtc(t *testing.T) {
 		t.Skip(err)
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile("/etc/hosts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(dir, link))
+	want := must.Get(os.ReadFile("/etc/hosts"))(t)
 	cold := shell("cat /f; ls /d >/tmp/d; ls /l | cmp - /tmp/d && cat /host/etc/hosts; ls -d /host/sys/kernel")
 	cold.Spec.Optional = []string{"sockets", "idmap"} // a tmpfs as the root has no idmapped mounts before Linux 6.3
 	cold.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: "/etc/hosts", Target: "/f"}, {Type: spec.MountBind, Source: dir, Target: "/d", Live: true},
@@ -221,13 +187,8 @@ func TestBindFromEtc(t *testing.T) {
 func TestDeadSockets(t *testing.T) {
 	for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_SEQPACKET} {
 		dir := t.TempDir()
-		fd, err := unix.Socket(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(dir, "s")}); err != nil {
-			t.Fatal(err)
-		}
+		fd := must.Get(unix.Socket(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0))(t)
+		must.Do(t, unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(dir, "s")}))
 		c := func() *Cmd {
 			c := shell("rm s && echo removed")
 			c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -62,9 +63,7 @@ func readLimit(text, label string) (soft, hard string) {
 
 func TestUlimitAboveTheCallers(t *testing.T) {
 	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &l))
 	c := shell("true")
 	c.Spec.Limits.Rlimits = map[string]spec.Rlimit{"nofile": {Soft: 1024, Hard: int64(l.Max) + 1}}
 	if e := startError(t, c); e.Fault != spec.FaultCaller || !strings.Contains(e.Op, "nofile") {
@@ -185,9 +184,7 @@ print(len(socket.if_nameindex()))'`
 	c = shell("readlink /proc/self/ns/net")
 	c.Spec.Net = spec.NetHost
 	var st unix.Stat_t
-	if err := unix.Stat("/proc/self/ns/net", &st); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Stat("/proc/self/ns/net", &st))
 	wantOutput(t, c, fmt.Sprintf("net:[%d]", st.Ino))
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 )
@@ -21,19 +22,13 @@ func TestRemedyWorks(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, layout.file)
 		for _, d := range []string{filepath.Dir(file), filepath.Join(dir, filepath.Dir(layout.link)), filepath.Join(filepath.Dir(filepath.Dir(file)), "lib")} {
-			if err := os.MkdirAll(d, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(d, 0o755))
 		}
-		if err := os.WriteFile(file, []byte("#!/bin/sh\necho found\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte("#!/bin/sh\necho found\n"), 0o755))
 		onPath := filepath.Dir(file)
 		if layout.link != "" {
 			onPath = filepath.Join(dir, filepath.Dir(layout.link))
-			if err := os.Symlink(file, filepath.Join(dir, layout.link)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink(file, filepath.Join(dir, layout.link)))
 		}
 		t.Setenv("PATH", onPath+":"+os.Getenv("PATH"))
 		_, err := Command("mytool").Run()
@@ -66,12 +61,8 @@ func TestWhyItCannotRun(t *testing.T) {
 		"shut":     "#!/work/notx\n",
 		"sub/tool": "#!/bin/sh\n",
 	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o755))
 	}
 	if err := errors.Join(os.WriteFile("notx", nil, 0o644), os.WriteFile("others", nil, 0o611), os.Symlink("/opt/none", "dangling"), os.Symlink("/../lost", "up")); err != nil {
 		t.Fatal(err)
@@ -107,9 +98,7 @@ func TestWhyItCannotRun(t *testing.T) {
 		c.Spec.Mounts, c.Spec.Rootfs = tt.mounts, tt.root
 		if tt.root.Path != "" {
 			for _, d := range []string{"dev", "proc", "tmp", "work", "output", "etc"} {
-				if err := os.MkdirAll(filepath.Join(tt.root.Path, d), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(filepath.Join(tt.root.Path, d), 0o755))
 			}
 		}
 		_, err := c.Run()

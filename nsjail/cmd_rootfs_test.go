@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -15,9 +16,7 @@ import (
 func image(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o755))
 	files := map[string]bool{}
 	for _, p := range []string{"/bin/sh", "/bin/cat", "/bin/touch", "/bin/head", "/bin/ls", "/bin/stat", "/bin/mkdir", "/bin/rmdir"} {
 		files[p] = true
@@ -32,17 +31,10 @@ func image(t *testing.T) string {
 		}
 	}
 	for p := range files {
-		b, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(p))(t)
 		to := filepath.Join(dir, p)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to, b, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(to), 0o755))
+		must.Do(t, os.WriteFile(to, b, 0o755))
 	}
 	return dir
 }
@@ -74,9 +66,7 @@ func TestRootfs(t *testing.T) {
 // TestHostsOfAnotherOwner: a tree whose /etc is somebody else's is a root, without a file put there.
 func TestHostsOfAnotherOwner(t *testing.T) {
 	img := image(t)
-	if err := os.Symlink("usr/share", filepath.Join(img, "etc")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("usr/share", filepath.Join(img, "etc")))
 	c := shell("echo ran")
 	c.Spec.Rootfs.Path = img
 	wantOutput(t, c, "ran")
@@ -84,9 +74,7 @@ func TestHostsOfAnotherOwner(t *testing.T) {
 		return // only root can make it somebody else's
 	}
 	dir := filepath.Join(img, "usr/share")
-	if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chown(dir, 4711, 4711)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(dir, 0o755), os.Chown(dir, 4711, 4711)))
 	c = shell("echo ran")
 	c.Spec.Rootfs.Path = img
 	wantOutput(t, c, "ran")
@@ -96,9 +84,7 @@ func TestHostsOfAnotherOwner(t *testing.T) {
 // refuses that, and the report has the reason.
 func TestRemovedDirectory(t *testing.T) {
 	img := image(t)
-	if err := os.Mkdir(filepath.Join(img, "gone"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(img, "gone"), 0o755))
 	c := shell("rmdir /gone && mkdir /gone && ls -d /gone")
 	c.Spec.Rootfs = spec.Rootfs{Path: img, Writable: true}
 	out, r := mustRun(t, c)
@@ -133,15 +119,11 @@ func TestHostileRootfs(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			img, outside := image(t), t.TempDir()
-			if err := os.Chmod(outside, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Chmod(outside, 0o777))
 			if c.text == "" {
 				c.text = outside
 			}
-			if err := os.Symlink(c.text, filepath.Join(img, c.link)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink(c.text, filepath.Join(img, c.link)))
 			for _, writable := range []bool{false, true} {
 				cmd := shell("echo ran; touch /etc/y /dev/y /tmp/y /work/y 2>/dev/null; for d in / /.. /../..; do ls -d $d" + outside + " 2>/dev/null && echo reached; done")
 				cmd.Spec.Rootfs = spec.Rootfs{Path: img, Writable: writable}
@@ -162,9 +144,7 @@ func TestHostileRootfs(t *testing.T) {
 // must not come to light.
 func TestTargetOntoTheRoot(t *testing.T) {
 	dir, src := shared(t, 0), shared(t, 0)
-	if err := os.Symlink("..", filepath.Join(dir, "up")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("..", filepath.Join(dir, "up")))
 	for _, m := range []spec.Mount{{Type: spec.MountBind, Source: src, Target: "/work/up"}, {Type: spec.MountTmpfs, Target: "/work/up"}} {
 		c := shell("for d in / /.. /../..; do ls -d $d" + src + " 2>/dev/null; done; echo ran")
 		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, m}
@@ -180,9 +160,7 @@ func TestTargetOntoTheRoot(t *testing.T) {
 func TestFileDoesNotOverwrite(t *testing.T) {
 	dir, src := shared(t, 0), filepath.Join(shared(t, 0), "have")
 	precious := filepath.Join(dir, "have")
-	if err := os.WriteFile(precious, []byte("precious"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(precious, []byte("precious"), 0o644))
 	c := shell("cat have; echo evil >have || chmod 666 have || rm have")
 	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, {Type: spec.MountFile, Source: src, Target: "/work/have"}}
 	if out, _, err := c.Output(); err != nil || string(out) != "host\n" {
@@ -199,19 +177,11 @@ func TestFileDoesNotOverwrite(t *testing.T) {
 // TestTargetThroughALink puts a mount below a link in a shared directory: it lands nowhere, and not outside the jail.
 func TestTargetThroughALink(t *testing.T) {
 	dir, outside, src := shared(t, 0), t.TempDir(), shared(t, 0)
-	if err := os.Symlink(outside, filepath.Join(dir, "out")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("real", filepath.Join(dir, "in")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "real"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(outside, filepath.Join(dir, "out")))
+	must.Do(t, os.Symlink("real", filepath.Join(dir, "in")))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "real"), 0o755))
 	if os.Geteuid() == 0 {
-		if err := os.Chmod(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(dir, 0o777))
 	}
 	for _, m := range []spec.Mount{{Type: spec.MountBind, Source: src, Target: "/work/out/sub"}, {Type: spec.MountDir, Target: "/work/out/sub"},
 		{Type: spec.MountFile, Source: filepath.Join(src, "have"), Target: "/work/out/sub"}, {Type: spec.MountTmpfs, Target: "/work/out/sub"},
@@ -236,9 +206,6 @@ func TestHostAsRoot(t *testing.T) {
 	c := shell("id -u; cat /etc/hosts; touch /etc/brig-test 2>/dev/null || echo refused")
 	c.Spec.Rootfs.Path = "/"
 	c.Spec.Optional = []string{"idmap"} // a tmpfs as the root has no idmapped mounts before Linux 6.3
-	want, err := os.ReadFile("/etc/hosts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile("/etc/hosts"))(t)
 	wantOutput(t, c, "1000\n"+string(want)+"refused")
 }

@@ -11,23 +11,18 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
 func TestStdinKinds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(file, []byte("from a file"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("from a file"), 0o666))
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	pr, pw, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer pr.Close()
 	fmt.Fprint(pw, "from a pipe")
 	pw.Close()
@@ -49,16 +44,9 @@ func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 // allow that through /proc/self/fd/0.
 func TestStdinFileStaysAsItIs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(file, []byte("precious"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(file, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("precious"), 0o666))
+	must.Do(t, os.Chmod(file, 0o666))
+	f := must.Get(os.Open(file))(t)
 	defer f.Close()
 	c := shell("echo gone >/dev/stdin; echo gone >/proc/self/fd/0; echo gone 1<>/proc/self/fd/0; cat >/dev/null")
 	c.Stdin = f
@@ -70,10 +58,7 @@ func TestStdinFileStaysAsItIs(t *testing.T) {
 
 // TestDirectoryIsNoStream: a descriptor of a directory would lead to every file of the host.
 func TestDirectoryIsNoStream(t *testing.T) {
-	d, err := os.Open("/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(os.Open("/"))(t)
 	defer d.Close()
 	for _, set := range []func(*Cmd){func(c *Cmd) { c.Stdin = d }, func(c *Cmd) { c.Stdout = d }, func(c *Cmd) { c.Stderr = d }} {
 		c := shell("ls /proc/self/fd/0/etc")
@@ -98,9 +83,7 @@ func TestOutputKinds(t *testing.T) {
 		t.Errorf("one buffer for both: %q, %+v, %v", both.String(), r, err)
 	}
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	c = shell(script)
 	c.Stdout, c.Stderr = f, f
@@ -214,10 +197,7 @@ func TestOutputLimit(t *testing.T) {
 		c := shell("seq 1 20000; seq 1 20000 >&2")
 		c.Stdout, c.Stderr = &out, &errs
 		c.Spec.Limits.Output = spec.Bytes(limit)
-		r, err := c.Run()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(c.Run())(t)
 		want := all
 		if limit < len(all) {
 			want = all[:limit-limit/2] + all[len(all)-limit/2:]

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -54,20 +55,14 @@ func startError(t *testing.T, c *Cmd) *spec.Error {
 }
 
 func TestExitCodes(t *testing.T) {
-	r, err := NewRunner()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewRunner())(t)
 	defer r.Close()
 	step := 1
 	if testing.Short() {
 		step = 51
 	}
 	for code := 0; code <= 255; code += step {
-		res, err := r.Command("/bin/sh", "-c", "exit "+strconv.Itoa(code)).Run()
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(r.Command("/bin/sh", "-c", "exit "+strconv.Itoa(code)).Run())(t)
 		want := StatusFailed
 		if code == 0 {
 			want = StatusOK
@@ -93,20 +88,14 @@ func TestSignalsOfPayload(t *testing.T) {
 func TestSignalForwarding(t *testing.T) {
 	for _, noInit := range []bool{false, true} {
 		pr, pw, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		c := shell(`trap 'echo got; exit 9' USR1; echo ready; while :; do sleep 0.02; done`)
 		c.Spec.NoInit = noInit
 		c.Stdout = pw
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Start())
 		pw.Close()
 		line := make([]byte, 6)
-		if _, err := io.ReadFull(pr, line); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(pr, line))(t)
 		if err := c.Signal(syscall.SIGUSR1); err != nil {
 			t.Error(err)
 		}
@@ -123,12 +112,8 @@ func TestSignalForwarding(t *testing.T) {
 
 func TestSignalKillEndsEverything(t *testing.T) {
 	c := shell("setsid sleep 1000 & sleep 1000")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
+	must.Do(t, c.Signal(syscall.SIGKILL))
 	r, err := c.Wait()
 	if err != nil || r.Status != StatusSignal || r.Signal != "SIGKILL" {
 		t.Errorf("%+v, %v", r, err)
@@ -143,9 +128,7 @@ func TestUsedOnce(t *testing.T) {
 	if err := c.Signal(syscall.SIGTERM); err == nil {
 		t.Error("Signal before Start succeeds")
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	if err := c.Start(); err == nil {
 		t.Error("the second Start succeeds")
 	}
@@ -170,9 +153,7 @@ func TestContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	c := CommandContext(ctx, "/bin/sh", "-c", "trap '' TERM INT; (setsid sleep 1000 &) ; sleep 1000")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	cancel()
 	r, err := c.Wait()
 	if err != nil || r.Status != StatusCancelled || r.ExitCode != -1 {
@@ -244,9 +225,7 @@ func TestCPUTime(t *testing.T) {
 func profile(t *testing.T, text string) string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "profile.json")
-	if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(p, []byte(text), 0o644))
 	return p
 }
 
@@ -264,13 +243,9 @@ func TestViolation(t *testing.T) {
 func TestStartErrors(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"noshebang": "echo no\n", "badinterp": "#!/nonexistent/interpreter\n", "noexec": "#!/bin/sh\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
-	if err := os.Chmod(filepath.Join(dir, "noexec"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(filepath.Join(dir, "noexec"), 0o644))
 	for _, c := range []struct {
 		command string
 		kind    error

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/sys"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -15,9 +16,7 @@ import (
 func storeDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o711); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o711))
 	was := sys.RootStore
 	sys.RootStore = filepath.Join(dir, "brig")
 	t.Cleanup(func() { sys.RootStore = was })
@@ -27,10 +26,7 @@ func storeDir(t *testing.T) string {
 
 func stores(t *testing.T, dir string) int {
 	t.Helper()
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(os.ReadDir(dir))(t)
 	return len(list)
 }
 
@@ -77,9 +73,7 @@ func TestRootfsOnDisk(t *testing.T) {
 		"pool": runnerWith(t, RunnerOptions{Pool: 2})} {
 		for _, root := range []spec.Rootfs{{Store: spec.StoreDisk}, {Store: spec.StoreDisk, Keep: true}, {Keep: true}} {
 			img := image(t)
-			if err := os.Mkdir(filepath.Join(img, "gone"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(filepath.Join(img, "gone"), 0o755))
 			c := r.Command("sh", "-c", "rmdir /gone && mkdir /gone && touch /gone/new && head -c 100000 /dev/zero >/bin/big")
 			root.Path, root.Writable = img, true
 			c.Spec.Rootfs = root
@@ -148,9 +142,7 @@ func TestLimitCOWOnDisk(t *testing.T) {
 func TestCOWOfTheStateDirectory(t *testing.T) {
 	at := storeDir(t)
 	for _, dir := range []string{filepath.Dir(filepath.Dir(at)), at} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir, 0o755))
 		c := shell("true")
 		c.Spec.Mounts = []spec.Mount{{Type: spec.MountCOW, Source: dir, Target: "/work", Store: spec.StoreDisk}}
 		if e := startError(t, c); e.Op != "cow" || !strings.Contains(e.Error(), "keeps changes on disk") {

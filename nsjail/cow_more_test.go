@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/internal/sys"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -58,9 +59,7 @@ os.symlink("/etc/passwd", "link2"); os.chmod(".", 0)
 func TestCOWHidesProtected(t *testing.T) {
 	needCOW(t)
 	dir := cowSource(t)
-	if err := os.Mkdir(dir+"/opaque", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir+"/opaque", 0o700))
 	if err := unix.Setxattr(dir+"/opaque", "user.overlay.opaque", []byte("y"), 0); err != nil {
 		t.Skip("the file system of the tests has no user attributes: ", err)
 	}
@@ -117,9 +116,7 @@ func TestCOWWithOthers(t *testing.T) {
 			{Type: spec.MountBind, Source: other, Target: "/bind", Writable: true},
 			{Type: spec.MountCOW, Source: dir, Target: "/bind/cow"},
 		}
-		if err := os.MkdirAll(filepath.Join(other, "cow"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(other, "cow"), 0o755))
 		out, res := mustRun(t, c)
 		if len(res.Changes) != 3 || strings.Count(out, "Read-only file system") != 1 || strings.Count(out, "busy") < 2 {
 			t.Fatalf("%s: %q %+v", name, out, res)
@@ -161,13 +158,8 @@ func TestCOWOfAKilledKeeper(t *testing.T) {
 	c := runRole("cow-keeper", "^TestCOWKeeper$")
 	c.Env = append(c.Env, "BRIG_TEST_STORE="+at, "BRIG_TEST_SOURCE="+cowSource(t))
 	c.Stdout = nil
-	pipe, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	pipe := must.Get(c.StdoutPipe())(t)
+	must.Do(t, c.Start())
 	for lines := bufio.NewScanner(pipe); lines.Text() != "up"; {
 		if !lines.Scan() {
 			t.Fatal("the keeper has ended")
@@ -176,9 +168,7 @@ func TestCOWOfAKilledKeeper(t *testing.T) {
 	if removed, busy, err := CollectStores(); len(removed) != 0 || busy != 1 || err != nil {
 		t.Errorf("alive: removed %q, %d in use, %v", removed, busy, err)
 	}
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Process.Kill())
 	_ = c.Wait() // it was killed
 	if removed, busy, err := CollectStores(); len(removed) != 1 || busy != 0 || err != nil || stores(t, at) != 0 {
 		t.Errorf("killed: removed %q, %d in use, %v", removed, busy, err)
@@ -195,7 +185,5 @@ func TestCOWKeeper(t *testing.T) {
 	c.Stdout = os.Stdout
 	c.Spec.Mounts = []spec.Mount{{Type: spec.MountCOW, Source: os.Getenv("BRIG_TEST_SOURCE"), Target: "/work",
 		Store: spec.StoreDisk}}
-	if _, err := c.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Run())(t)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 
@@ -18,9 +19,7 @@ import (
 func noCOW(t *testing.T) string {
 	t.Helper()
 	h, err := host.Look(&spec.Spec{Mounts: []spec.Mount{{Type: spec.MountCOW, Source: t.TempDir(), Target: "/work"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer h.Close()
 	src := h.Sources["mounts[0].source"]
 	if why := src.NoUpper + src.NoOverlay; why != "" {
@@ -44,25 +43,17 @@ func cowSource(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, d := range []string{"keep", "gone"} {
-		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(dir, d), 0o755))
 	}
 	for _, f := range []string{"file", "keep/a", "gone/b"} {
-		if err := os.WriteFile(filepath.Join(dir, f), []byte("old\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, f), []byte("old\n"), 0o644))
 	}
-	if err := os.Symlink("file", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("file", filepath.Join(dir, "link")))
 	hour := time.Now().Add(time.Hour).Unix() // a read sets no time of access that is later than the others (relatime)
 	for _, p := range []string{"keep/a", "keep", "gone/b", "gone", "file", "link", "."} {
 		err := unix.UtimesNanoAt(unix.AT_FDCWD, filepath.Join(dir, p), []unix.Timespec{{Sec: hour}, {Nsec: unix.UTIME_OMIT}},
 			unix.AT_SYMLINK_NOFOLLOW)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	return dir
 }
@@ -94,10 +85,7 @@ func cowJail(t *testing.T, c *Cmd, m spec.Mount) (string, *Result, *Change) {
 // names lists a directory that is open.
 func names(t *testing.T, dir *os.File) (list []string) {
 	t.Helper()
-	entries, err := dir.ReadDir(-1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(dir.ReadDir(-1))(t)
 	for _, e := range entries {
 		list = append(list, e.Name())
 	}

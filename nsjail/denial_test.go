@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 	"brig/seccomp"
 
@@ -190,9 +191,7 @@ wait(4)`, each))
 func ownTime(t *testing.T) time.Duration {
 	t.Helper()
 	var ru unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Getrusage(unix.RUSAGE_SELF, &ru))
 	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
 }
 
@@ -222,25 +221,15 @@ for _ in range(4):
 print("go", flush=True)
 wait(4)'`)
 	out, theirs, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer out.Close()
 	c.Stdout = theirs
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	theirs.Close()
-	if _, err := out.Read(make([]byte, 8)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(out.Read(make([]byte, 8)))(t)
 	for range 20 {
-		if err := c.Freeze(true); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Freeze(false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Freeze(true))
+		must.Do(t, c.Freeze(false))
 	}
 	if err := c.Signal(unix.SIGKILL); err != nil {
 		t.Error(err)

@@ -14,6 +14,7 @@ import (
 
 	"brig/internal/attack"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/internal/words"
 )
 
@@ -37,17 +38,13 @@ func TestEscapeCLI(t *testing.T) {
 func (a *trial) runCLI(t *testing.T) (attack.Verdict, string) {
 	t.Helper()
 	s, jail := a.setUp(t, false)
-	if err := os.WriteFile(s.Path("spec.json"), jail.JSON(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(s.Path("spec.json"), jail.JSON(), 0o644))
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	// $DIR, and with it $MARK, stands in the arguments: nobody may read them
 	cmd := exec.CommandContext(ctx, filepath.Join(asuser.Dir(), "brig"), "run", "--spec", s.Path("spec.json"), "--report", s.Path("report.json"))
 	leak, err := os.Open(s.Vars["DIR"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer leak.Close()
 	cmd.ExtraFiles = []*os.File{leak} // descriptor 3, which brig has not asked for
 	cmd.Env = append(os.Environ(), "BRIG_CHANGES="+t.TempDir())

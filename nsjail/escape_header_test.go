@@ -9,6 +9,7 @@ import (
 
 	"brig/internal/attack"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail/internal/spec"
 )
@@ -18,10 +19,7 @@ type trial struct{ *attack.Attack }
 
 func loadAttacks(t *testing.T) (list []*trial) {
 	t.Helper()
-	attacks, err := attack.Load(os.DirFS(asuser.Testdata()), "escape")
-	if err != nil {
-		t.Fatal(err)
-	}
+	attacks := must.Get(attack.Load(os.DirFS(asuser.Testdata()), "escape"))(t)
 	for _, a := range attacks {
 		list = append(list, &trial{a})
 	}

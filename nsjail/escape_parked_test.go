@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brig/internal/attack"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -64,10 +65,7 @@ func (a *trial) runParked(t *testing.T, r *Runner) (v attack.Verdict, detail, wh
 	}
 	for i, m := range jail.Mounts {
 		if m.Type == spec.MountFile && strings.HasPrefix(m.Target, "/escape/") {
-			text, err := os.ReadFile(m.Source)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(m.Source))(t)
 			jail.Mounts[i] = spec.Mount{Type: spec.MountData, Target: m.Target, Content: string(text)}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/attack"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -20,13 +21,9 @@ func TestBenignSymlinks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(scene(t, &attack.Attack{}).Vars["DIR"], "work")
-			if err := os.Mkdir(filepath.Join(dir, "real"), 0o711); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(filepath.Join(dir, "real"), 0o711))
 			for from, to := range map[string]string{"link": link, "again": "real"} {
-				if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Symlink(to, filepath.Join(dir, from)))
 			}
 			made := []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, {Type: spec.MountDir, Target: "/work/link/made"}}
 			mounts := func(below string) []spec.Mount {
@@ -43,9 +40,7 @@ func TestBenignSymlinks(t *testing.T) {
 			c := Command("sh", "-c", "cd /work/real && ls -d made sub/tmpfs && test $(stat -fc %T sub/tmpfs) = tmpfs && cat copy")
 			c.Spec.Mounts = append(made[:2:2], mounts("/work/real")...)
 			out, res, err := c.CombinedOutput()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if res.Status != StatusOK || !strings.HasPrefix(string(out), "made\nsub/tmpfs\nhost-secret") {
 				t.Errorf("%s: %q", res.Status, out)
 			}

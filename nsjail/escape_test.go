@@ -12,6 +12,7 @@ import (
 
 	"brig/internal/attack"
 	"brig/internal/program"
+	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
@@ -63,10 +64,7 @@ func TestEscape(t *testing.T) {
 // warmRunner has everything ready that a Runner can have ready.
 func warmRunner(t *testing.T) *Runner {
 	t.Helper()
-	r, err := NewRunnerWith(RunnerOptions{Pool: 4, Reuse: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewRunnerWith(RunnerOptions{Pool: 4, Reuse: true}))(t)
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -76,9 +74,7 @@ func warmRunner(t *testing.T) *Runner {
 		t.Fatal("the launcher has no tree of its own: " + r.why)
 	}
 	for _, s := range []spec.Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/work"}}}} {
-		if err := r.Prestart(s, 2); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Prestart(s, 2))
 	}
 	return r
 }
@@ -111,11 +107,7 @@ func scene(t *testing.T, a *attack.Attack) *attack.Scene {
 // snapshot is attack.Snapshot.
 func snapshot(t *testing.T, dir string) []string {
 	t.Helper()
-	list, err := attack.Snapshot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
+	return must.Get(attack.Snapshot(dir))(t)
 }
 
 // pseudoTerminal is attack.PseudoTerminal, until the test ends.
@@ -129,10 +121,7 @@ func pseudoTerminal(t *testing.T) (master, slave *os.File) {
 func (a *trial) setUp(t *testing.T, off bool) (*attack.Scene, *spec.Spec) {
 	t.Helper()
 	s := scene(t, a.Attack)
-	spec, err := a.spec(s, off)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(a.spec(s, off))(t)
 	return s, spec
 }
 

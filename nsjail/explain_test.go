@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brig/internal/program"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
@@ -49,9 +50,7 @@ func explainedSpecs(t *testing.T) []spec.Spec {
 func explained(t *testing.T, c *Cmd, m plan.Mode) *plan.Plan {
 	t.Helper()
 	h, err := host.Look(&c.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer h.Close()
 	p, err := m.Resolve(&c.Spec, h)
 	if err != nil {
@@ -102,14 +101,10 @@ func TestExplainIsRun(t *testing.T) {
 		}
 		c = run("Runner", warm)
 		same(t, "Runner", explained(t, c, warm.tree.modes[0]), c.Plan())
-		if err := warm.Prestart(s, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, warm.Prestart(s, 1))
 		c = run("prestarted", warm)
 		same(t, "prestarted", explained(t, c, warm.tree.modes[0]), c.Plan())
-		if err := warm.Prestart(s, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, warm.Prestart(s, 0))
 	}
 	pool := runnerWith(t, RunnerOptions{Pool: 2})
 	for _, s := range []spec.Spec{{}, {Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/x"}}}} {

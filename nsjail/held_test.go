@@ -6,30 +6,21 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
 // TestHeld: a mount shows the directory that the caller holds, or fails; not what has been put at its path since.
 func TestHeld(t *testing.T) {
-	runner, err := NewRunner()
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := must.Get(NewRunner())(t)
 	defer runner.Close()
 	for _, kind := range []spec.MountType{spec.MountBind, spec.MountCOW} {
 		top := t.TempDir()
 		for _, dir := range []string{"/held", "/other"} {
-			if err := os.Mkdir(top+dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(top+dir+"/name", []byte(dir), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(top+dir, 0o755))
+			must.Do(t, os.WriteFile(top+dir+"/name", []byte(dir), 0o644))
 		}
-		f, err := os.Open(top + "/held")
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(top + "/held"))(t)
 		defer f.Close()
 		run := func(make func(...string) *Cmd) (string, error) {
 			c := make("cat", "/mnt/name")
@@ -51,12 +42,8 @@ func TestHeld(t *testing.T) {
 				t.Errorf("%s: %q %v", kind, out, err)
 			}
 		}
-		if err := os.Rename(top+"/held", top+"/gone"); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(top+"/other", top+"/held"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Rename(top+"/held", top+"/gone"))
+		must.Do(t, os.Rename(top+"/other", top+"/held"))
 		for _, way := range []func(...string) *Cmd{cold, warm} {
 			if out, err := run(way); out == "/other" || out == "" && err == nil {
 				t.Errorf("%s: it shows what has taken the place: %q %v", kind, out, err)

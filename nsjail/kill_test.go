@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -43,24 +44,17 @@ func TestKeeper(t *testing.T) {
 	if role == "keeper-pools" {
 		pools.Pool = 3
 	}
-	r, err := NewRunnerWith(pools)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewRunnerWith(pools))(t)
 	fmt.Fprint(os.Stderr, "r")
 	c := r.CommandContext(context.Background(), "/bin/sh", "-c", killScript)
 	c.Spec.NoInit = role == "keeper-noinit"
 	if role == "keeper-pools" {
 		for _, s := range []spec.Spec{c.Spec, {Args: []string{"true"}, Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/x"}}}} {
-			if err := r.Prestart(s, 3); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.Prestart(s, 3))
 		}
 	}
 	c.Stdout = os.NewFile(3, "out")
-	if _, err := c.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Run())(t)
 }
 
 // TestKiller is the process that starts and kills keepers.
@@ -68,9 +62,7 @@ func TestKiller(t *testing.T) {
 	if os.Getenv(roleVar) != "killer" {
 		t.Skip("it is a role of TestKeeperIsKilled")
 	}
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 	tmp := t.TempDir()
 	before := mountLines(t)
 	brig := filepath.Join(asuser.Dir(), "brig")
@@ -131,13 +123,9 @@ type keeperKind struct {
 func (k *keeperKind) killAt(t *testing.T, tmp string, delay time.Duration) (up bool) {
 	t.Helper()
 	out, outW, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ready, readyW, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer out.Close()
 	defer ready.Close()
 	env := append([]string{"TMPDIR=" + tmp, roleVar + "=" + k.role, "BRIG_TEST_DIR=" + asuser.Dir()}, os.Environ()...) // the first counts
@@ -145,9 +133,7 @@ func (k *keeperKind) killAt(t *testing.T, tmp string, delay time.Duration) (up b
 		Files: []uintptr{0, outW.Fd(), readyW.Fd(), outW.Fd()}})
 	outW.Close()
 	readyW.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if k.ready {
 		if _, err := io.ReadFull(ready, make([]byte, 1)); err != nil {
 			said, rerr := io.ReadAll(out)
@@ -155,9 +141,7 @@ func (k *keeperKind) killAt(t *testing.T, tmp string, delay time.Duration) (up b
 		}
 	}
 	time.Sleep(delay)
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(pid, syscall.SIGKILL))
 	ended := make(chan int, 1)
 	go func() {
 		n := 0
@@ -176,18 +160,13 @@ func (k *keeperKind) killAt(t *testing.T, tmp string, delay time.Duration) (up b
 		t.Fatalf("%s, killed after %s: processes are left: %s", k.name, delay, childrenOf(os.Getpid()))
 	}
 	b, err := io.ReadAll(out) // its end says, too, that nobody holds the other end
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return strings.HasPrefix(string(b), "up")
 }
 
 func mountLines(t *testing.T) int {
 	t.Helper()
-	b, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile("/proc/self/mountinfo"))(t)
 	return strings.Count(string(b), "\n")
 }
 

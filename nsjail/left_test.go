@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -37,9 +39,7 @@ func TestNotDead(t *testing.T) {
 			prepare(c)
 			out, in := &firstLine{line: make(chan string, 1)}, newGate()
 			c.Stdout, c.Stdin = out, in
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Start())
 			<-out.line
 			held := below(c.pid)
 			if len(held) == 0 || c.Spec.NoInit {
@@ -47,9 +47,7 @@ func TestNotDead(t *testing.T) {
 			}
 			victim := held[len(held)-1]
 			fd, err := unix.PidfdOpen(victim, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer unix.Close(fd)
 			release := holdInExit(t, victim)
 			if in.open(); !strings.Contains(c.Spec.Args[2], "read") {

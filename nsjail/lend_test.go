@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
 
@@ -50,21 +51,15 @@ var callersFiles = map[string]func(t *testing.T, in bool) callersFile{
 	},
 	"FIFO": func(t *testing.T, in bool) callersFile {
 		name := filepath.Join(t.TempDir(), "fifo")
-		if err := unix.Mkfifo(name, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Mkfifo(name, 0o600))
 		r, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		w, err := os.OpenFile(name, os.O_WRONLY, 0)
 		return ends(t, in, r, w, err)
 	},
 	"socket": func(t *testing.T, in bool) callersFile {
 		p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		far := os.NewFile(uintptr(p[1]), "far")
 		conn, err := net.FileConn(far)
 		far.Close()
@@ -100,14 +95,10 @@ func ends(t *testing.T, in bool, r, w *os.File, err error) callersFile {
 
 func regular(t *testing.T, in bool, input, output int) callersFile {
 	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, []byte("x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte("x\n"), 0o600))
 	if !in {
 		input = output
-		if err := os.Truncate(name, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Truncate(name, 0))
 	}
 	f, err := os.OpenFile(name, input, 0)
 	return callersFile{keep(t, f, err), nil}
@@ -115,9 +106,7 @@ func regular(t *testing.T, in bool, input, output int) callersFile {
 
 func keep(t *testing.T, f *os.File, err error) *os.File {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -175,10 +164,7 @@ func TestStreamsOpenAgain(t *testing.T) {
 					if kind == "null" {
 						want = ""
 					}
-					before, err := unix.FcntlInt(f.near.Fd(), unix.F_GETFL, 0)
-					if err != nil {
-						t.Fatal(err)
-					}
+					before := must.Get(unix.FcntlInt(f.near.Fd(), unix.F_GETFL, 0))(t)
 					var other bytes.Buffer
 					if err := run(script, f.near, i, &other); err != nil {
 						t.Errorf("%v, %q", err, other.String())
@@ -206,15 +192,11 @@ func TestTerminalLentBefore(t *testing.T) {
 		t.Skip("an ordinary user's payload owns the terminal")
 	}
 	gone := exec.Command("true")
-	if err := gone.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, gone.Run())
 	for pid, want := range map[int]Status{gone.Process.Pid: StatusOK, 1: StatusFailed} {
 		_, slave := pseudoTerminal(t)
 		fd, gid := int(slave.Fd()), launcher.PayloadIDs+pid
-		if err := errors.Join(unix.Fchown(fd, -1, gid), unix.Fchmod(fd, 0o660)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(unix.Fchown(fd, -1, gid), unix.Fchmod(fd, 0o660)))
 		c := shell("echo x >/dev/stdin")
 		c.Stdin = slave
 		if _, r := mustRun(t, c); r.Status != want {
@@ -234,9 +216,7 @@ func TestFilesClosedAfterStart(t *testing.T) {
 		in, out := open(t, true), open(t, false)
 		c := shell("read a; echo $a; read b; echo y")
 		c.Stdin, c.Stdout, c.Stderr = in.near, out.near, out.near
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Start())
 		in.near.Close()
 		if in.far != nil {
 			fmt.Fprintln(in.far, "now")
@@ -305,9 +285,7 @@ func TestInputIsLeft(t *testing.T) {
 			n, _ := f.near.Read(b)
 			got <- string(b[:n])
 		}()
-		if _, err := io.WriteString(f.far, "later"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(f.far, "later"))(t)
 		select {
 		case s := <-got:
 			if s != "later" {
@@ -343,9 +321,7 @@ os.write(1, b"early\n" * 1000)
 c.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1, 0]))])
 `
 	shared := t.TempDir()
-	if err := os.Chmod(shared, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(shared, 0o777))
 	jail := func(code string) *Cmd {
 		c := Command("python3", "-c", code)
 		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: shared, Target: "/work", Writable: true}}
@@ -356,9 +332,7 @@ c.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1, 0
 	keep(t, theirs, err)
 	holder := jail(hold)
 	holder.Stdout, holder.Stderr = theirs, os.Stderr
-	if err := holder.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, holder.Start())
 	theirs.Close()
 	lines := bufio.NewScanner(said)
 	if !lines.Scan() {
@@ -382,9 +356,7 @@ c.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1, 0
 	case <-time.After(20 * time.Second):
 		t.Error("the jail with the descriptor holds the keeper")
 	}
-	if err := os.WriteFile(filepath.Join(shared, "over"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(shared, "over"), nil, 0o644))
 	if lines.Scan(); lines.Text() != "refused" {
 		t.Errorf("a late write: %q", lines.Text())
 	}

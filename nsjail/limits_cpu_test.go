@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brig/cgroup"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -100,10 +101,7 @@ func TestLimitCPUTimeIsNotWall(t *testing.T) {
 
 // TestLimitCPUSet: the processors of the set and no others, and one that the machine has not is the caller's error.
 func TestLimitCPUSet(t *testing.T) {
-	l, err := cgroup.Detect("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(cgroup.Detect(""))(t)
 	first, _, _ := strings.Cut(strings.ReplaceAll(l.CPUs, "-", ","), ",")
 	c := python(t, "import os; print(sorted(os.sched_getaffinity(0)))")
 	c.Spec.Limits.CPUSet = first

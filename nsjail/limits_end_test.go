@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -19,20 +20,14 @@ import (
 func TestLimitFreeze(t *testing.T) {
 	c := tight(t, "while :; do echo x; done")
 	out, theirs, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer out.Close()
 	c.Stdout = theirs
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	theirs.Close()
 	buf := make([]byte, 1<<17) // more than a pipe holds
 	hear := func(most time.Duration) (n int) {
-		if err := out.SetReadDeadline(time.Now().Add(most)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, out.SetReadDeadline(time.Now().Add(most)))
 		n, err := out.Read(buf)
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatal(err)
@@ -42,18 +37,14 @@ func TestLimitFreeze(t *testing.T) {
 	if hear(time.Minute) == 0 {
 		t.Fatal("it says nothing")
 	}
-	if err := c.Freeze(true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Freeze(true))
 	for hear(time.Millisecond) > 0 { // what it had said before
 	}
 	before := c.group.CPUUsage()
 	if n := hear(200 * time.Millisecond); n > 0 || c.group.CPUUsage() != before {
 		t.Errorf("it has said %d bytes while frozen, and used %s", n, c.group.CPUUsage()-before)
 	}
-	if err := c.Freeze(false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Freeze(false))
 	if hear(time.Minute) == 0 {
 		t.Error("it does not go on")
 	}
@@ -70,9 +61,7 @@ func TestLimitFreeze(t *testing.T) {
 	if err := c.Freeze(true); err == nil || !strings.Contains(err.Error(), "before a successful Start") {
 		t.Error(err)
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	if err := c.Freeze(true); err == nil || !strings.Contains(err.Error(), "no control group") {
 		t.Error(err)
 	}
@@ -114,9 +103,7 @@ func TestLimitNothingIsLeft(t *testing.T) {
 			c.Spec.Limits.Wall = spec.Duration(time.Second)
 		}
 		out, theirs, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		c.Stdout = theirs
 		end := running(t, needsLimits(t, c))
 		theirs.Close()
@@ -135,10 +122,7 @@ func TestLimitNothingIsLeft(t *testing.T) {
 			t.Errorf("%s: only %d processes in %q", how, len(pids), dirs)
 		}
 		if how == "wall" { // its input stays open
-			r, err := c.Wait()
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(c.Wait())(t)
 			wantStatus(t, r, StatusTimeout, "wall")
 		} else if r := end(); how == "memory" {
 			wantStatus(t, r, StatusMemory, "memory")

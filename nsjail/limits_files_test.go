@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/cgroup"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -43,22 +44,14 @@ var limitFiles = []struct {
 func running(t *testing.T, c *Cmd) (end func() *Result) {
 	t.Helper()
 	in, ours, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c.Stdin = in
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	in.Close()
 	return func() *Result {
 		t.Helper()
 		ours.Close()
-		r, err := c.Wait()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		return must.Get(c.Wait())(t)
 	}
 }
 
@@ -112,10 +105,7 @@ for _ in range(5): os.wait()`)
 	if r.Status != StatusOK || u.Wall < Millis(100e6) || u.User+u.System < Millis(100e6) || u.User+u.System > 4*u.Wall || u.MaxRSS < 20<<20 || u.VoluntarySwitches < 5 {
 		t.Errorf("%s %+v", r.Status, u)
 	}
-	host, err := cgroup.Detect("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := must.Get(cgroup.Detect(""))(t)
 	for _, figure := range []struct {
 		name       string
 		value      Count
@@ -154,9 +144,7 @@ func TestLiveUsage(t *testing.T) {
 		t.Errorf("after the end: %+v, %v", u, err)
 	}
 	without := Command("true")
-	if _, err := without.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(without.Run())(t)
 	if u, err := without.LiveUsage(); u != nil || err != nil {
 		t.Errorf("without a group: %+v, %v", u, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -63,24 +64,16 @@ func TestLimitKilledFromOutside(t *testing.T) {
 		c := shell("echo up; sleep 1000 & wait")
 		c.Spec.Limits.Memory, c.Spec.Limits.CPUTime, c.Spec.Optional = 64<<20, spec.Duration(5e9), []string{"memory"}
 		out, theirs, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		c.Stdout = theirs
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Start())
 		theirs.Close()
-		if _, err := io.ReadFull(out, make([]byte, 3)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(out, make([]byte, 3)))(t)
 		pid := c.Pid()
 		if who == "payload" {
 			pid = onlyChild(t, pid)
 		}
-		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Kill(pid, unix.SIGKILL))
 		r, err := c.Wait()
 		out.Close()
 		if err != nil || r.Status != StatusSignal || r.Signal != "SIGKILL" || r.ExitCode != -1 || len(r.LimitsHit) > 0 {
@@ -91,13 +84,6 @@ func TestLimitKilledFromOutside(t *testing.T) {
 
 func onlyChild(t *testing.T, pid int) int {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	child, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return child
+	b := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)))(t)
+	return must.Get(strconv.Atoi(strings.TrimSpace(string(b))))(t)
 }

@@ -11,6 +11,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -44,10 +45,7 @@ func TestLimitManyRole(t *testing.T) {
 	}
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	r, err := NewRunner()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewRunner())(t)
 	defer r.Close()
 	for i := range 40 {
 		limitedOne(t, r, i)
@@ -95,19 +93,13 @@ func limitedOne(t *testing.T, r *Runner, i int) {
 // groupsOf are the groups that a process has made and that are still there.
 func groupsOf(t *testing.T, pid int) (list []string) {
 	t.Helper()
-	l, err := cgroup.Detect("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(cgroup.Detect(""))(t)
 	dirs := map[string]bool{l.Dir: l.Dir != ""}
 	for _, dir := range l.Controllers {
 		dirs[dir] = dir != ""
 	}
 	for dir := range dirs {
-		found, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("brig-%d-*", pid)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(dir, fmt.Sprintf("brig-%d-*", pid))))(t)
 		list = append(list, found...)
 	}
 	return list
@@ -151,26 +143,18 @@ func TestLimitKeeperIsKilled(t *testing.T) {
 func killedRun(t *testing.T, brig string, delay time.Duration) int {
 	t.Helper()
 	up, theirs, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer up.Close()
 	cmd := exec.Command(brig, "run", "--memory", "64m", "--pids-limit", "16", "--cpu-time", "1m", "--optional", "processes,cpu_time", "--",
 		"/bin/sh", "-c", "trap '' TERM HUP INT; setsid sleep 1000 & (sleep 1000 &); echo up; sleep 1000; sleep 1000")
 	cmd.Stdout = theirs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	theirs.Close()
 	if delay == 0 { // surely within the payload's life
-		if _, err := up.Read(make([]byte, 3)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(up.Read(make([]byte, 3)))(t)
 	}
 	time.Sleep(delay) // a moment is a time: no event stands for it
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil {
 		t.Error("it has ended before it was killed")
 	}

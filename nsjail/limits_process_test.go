@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -43,18 +44,12 @@ while True:
     try: os.fork()
     except OSError: pass`)))
 	up, theirs, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer up.Close()
 	bomb.Stdout = theirs
-	if err := bomb.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, bomb.Start())
 	theirs.Close()
-	if _, err := io.ReadFull(up, make([]byte, 3)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(up, make([]byte, 3)))(t)
 	for range 5 {
 		wantOutput(t, shell("seq 1000 | tail -1"), "1000")
 	}
@@ -65,9 +60,7 @@ while True:
 		t.Error(err)
 	}
 	r, err := bomb.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	wantStatus(t, r, StatusSignal, "processes")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
@@ -23,18 +24,14 @@ import (
 func needsLimits(t *testing.T, c *Cmd) *Cmd {
 	t.Helper()
 	h, err := host.Look(&c.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer h.Close()
 	p, err := plan.Resolve(&c.Spec, h)
 	var e *spec.Error
 	if errors.As(err, &e) && e.Fault == spec.FaultHost && strings.HasPrefix(e.Op, "limits.") {
 		t.Skipf("%s: %s", e.Op, e.Detail)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if p.Group == nil || c.Spec.Limits.Processes > 0 && !strings.HasPrefix(p.Enforced["processes"], "cgroup") {
 		t.Skipf("no control group: %v", h.Cgroup)
 	}
@@ -75,14 +72,10 @@ func neighbour(t *testing.T) (check func()) {
 	c := shell("read line; echo still here")
 	c.Spec.Limits.Memory = 64 << 20
 	in, ours, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var out strings.Builder
 	c.Stdin, c.Stdout = in, &out
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	in.Close()
 	return func() {
 		t.Helper()
@@ -98,10 +91,7 @@ func neighbour(t *testing.T) (check func()) {
 
 // TestLimitsOfThisCaller: the other stories are skipped only where there is nothing to be had.
 func TestLimitsOfThisCaller(t *testing.T) {
-	l, err := cgroup.Detect("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(cgroup.Detect(""))(t)
 	t.Log(l)
 	if asuser.Delegated() && !l.Delegated {
 		t.Errorf("the groups of the suite are not delegated: %s", l.Why)
@@ -130,10 +120,7 @@ func TestLimitsWithoutAGroup(t *testing.T) {
 	} {
 		c := shell("echo ran")
 		set.limit(&c.Spec.Limits)
-		h, err := host.Look(&c.Spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(host.Look(&c.Spec))(t)
 		h.Close()
 		if h.Cgroup.Delegated || h.Cgroup.Denied[""] == "" && h.Cgroup.Mode != cgroup.None {
 			t.Skip("this caller has groups: ", h.Cgroup)

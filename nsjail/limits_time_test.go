@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -68,10 +69,7 @@ func TestLimitOutput(t *testing.T) {
 		c := shell(script + "; sleep 1000")
 		c.Stdout, c.Stderr = &out, &errs
 		c.Spec.Limits.OutputLimit = 100000
-		r, err := c.Run()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(c.Run())(t)
 		if script == "cat /dev/zero & exit 0" && r.Status == StatusOK { // the payload may be gone before it has said so much
 			continue
 		}
@@ -89,10 +87,7 @@ func TestLimitOutputOfTheQuick(t *testing.T) {
 		var out bytes.Buffer
 		c.Stdout = &out
 		c.Spec.Limits.OutputLimit = 10
-		r, err := c.Run()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(c.Run())(t)
 		if wantStatus(t, r, StatusOutput, "output"); out.String() != "1234567890" || r.ExitCode != 7 && r.ExitCode != -1 {
 			t.Errorf("%q, exit code %d", out.String(), r.ExitCode)
 		}
@@ -104,10 +99,7 @@ func TestReaderThatGoes(t *testing.T) {
 	c := shell("while :; do echo x; done")
 	c.Stdout = gone{}
 	c.Spec.Limits.OutputLimit = 1 << 30
-	r, err := c.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(c.Run())(t)
 	if r.Status != StatusSignal || r.Signal != "SIGPIPE" {
 		t.Errorf("%+v", r)
 	}
@@ -126,10 +118,7 @@ func TestLimitOutputKept(t *testing.T) {
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	c.Spec.Limits.Output, c.Spec.Limits.OutputLimit = 4, 1000
-	r, err := c.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(c.Run())(t)
 	wantStatus(t, r, StatusOK, "output")
 	if out.String() != "019\n" || errs.String() != "err\n" || r.Output != (Output{StdoutBytes: 11, StdoutDropped: 7, StderrBytes: 4}) {
 		t.Errorf("%q %q %+v", out.String(), errs.String(), r.Output)

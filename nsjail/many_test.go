@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -35,10 +36,7 @@ type held struct{ children, fds, launcherFDs, mounts, temp, goroutines, threads 
 func holding(t *testing.T, tmp string) (h held) {
 	t.Helper()
 	entries := func(dir string) int {
-		list, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(os.ReadDir(dir))(t)
 		return len(list)
 	}
 	for _, c := range childrenOf(os.Getpid()) {
@@ -77,10 +75,7 @@ func TestManyRole(t *testing.T) {
 		row, atOnce = 50, 40
 	}
 	empty := settled(t, tmp)
-	r, err := NewRunner()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewRunner())(t)
 	dir := shared(t, 1234)
 	for i := range 80 { // what is made once and kept is made now: an identity map, the pidfd of a jail without an init, templates
 		oneOf(t, r, i, dir)

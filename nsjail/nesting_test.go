@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -25,9 +26,7 @@ func TestNestHelper(t *testing.T) {
 		t.Skip("only for the stories of this file")
 	}
 	c := Command("id", "-u")
-	if err := json.Unmarshal([]byte(text), &c.Spec); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &c.Spec))
 	c.Spec.Args = []string{"id", "-u"}
 	out, r, err := c.Output()
 	if err != nil {
@@ -131,9 +130,7 @@ func nestIn(t *testing.T, in []string, setup, spec string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	args := append(append([]string{}, in...), "sh", "-ec", setup+"\n"+`exec "$0" "$@"`, exe, "-test.run=^TestNestHelper$")
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = t.TempDir()
@@ -147,10 +144,7 @@ func nestIn(t *testing.T, in []string, setup, spec string) string {
 
 // TestBrigInBrig makes a jail inside a jail.
 func TestBrigInBrig(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := must.Get(os.Executable())(t)
 	tests := []struct {
 		name, seccomp, inner string
 		want                 []string

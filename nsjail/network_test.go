@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"brig/internal/program"
+	"brig/internal/test/must"
 	"brig/netns/egress"
 	"brig/netns/egress/policy"
 	"brig/nsjail/internal/plan"
@@ -38,10 +39,7 @@ func policyOf(t *testing.T, allow ...string) *policy.Policy {
 	t.Helper()
 	p := &policy.Policy{}
 	for _, text := range allow {
-		r, err := policy.ParseRule(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(policy.ParseRule(text))(t)
 		p.Allow = append(p.Allow, r)
 	}
 	return p
@@ -121,10 +119,7 @@ func TestEgressAllowsNothing(t *testing.T) {
 
 // The host's loopback is not the jail's, whatever the policy allows.
 func TestEgressNeverReachesTheHost(t *testing.T) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	defer l.Close()
 	go func() {
 		for {
@@ -234,10 +229,7 @@ func TestPublish(t *testing.T) {
 			c.Spec.Publish = []string{address + ":7000"}
 			log := &record{}
 			c.NetworkLog = log
-			out, err := startPiped(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(startPiped(c))(t)
 			defer func() { _ = c.Signal(unix.SIGKILL); _, _ = c.Wait() }()
 			if line, err := out.ReadString('\n'); line != "ready\n" {
 				t.Fatal(line, err)
@@ -263,15 +255,10 @@ while True:
 
 func ask(t *testing.T, address, text string) string {
 	t.Helper()
-	c, err := net.DialTimeout("tcp4", address, 5*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.DialTimeout("tcp4", address, 5*time.Second))(t)
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
-	if _, err := c.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Write([]byte(text)))(t)
 	line, _ := bufio.NewReader(c).ReadString('\n')
 	return line
 }
@@ -284,10 +271,7 @@ func startPiped(c *Cmd) (*bufio.Reader, error) {
 
 // A published port that is taken is the caller's mistake, and leaves nothing open.
 func TestPublishTaken(t *testing.T) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	defer l.Close()
 	c := shell("true")
 	c.Spec.Publish = []string{l.Addr().String() + ":80"}
@@ -300,9 +284,7 @@ func TestPublishTaken(t *testing.T) {
 func TestEgressThroughARunner(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 2})
 	s := spec.Spec{Args: []string{"/bin/bash", "-c", tryTCP + "try 8.8.8.8 80; try 8.8.8.8 81"}, Net: spec.NetEgress, Egress: policyOf(t, "example.com:80")}
-	if err := r.Prestart(s, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Prestart(s, 2))
 	for i := range 5 {
 		c, log := r.CommandSpec(context.Background(), s), &record{}
 		c.NetworkLog = log
@@ -310,9 +292,7 @@ func TestEgressThroughARunner(t *testing.T) {
 		until(t, "two jails are parked", func() bool { return len(y.pids()) == 2 })
 		time.Sleep(10 * time.Millisecond) // both cases are right: that they have sent their sockets by now, and that they have not
 		ready := y.pids()
-		if _, err := c.Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Run())(t)
 		if !slices.Contains(ready, c.Pid()) {
 			t.Errorf("run %d was pid %d; parked were %v", i, c.Pid(), ready)
 		}
@@ -374,10 +354,7 @@ func TestFailedStartLeavesNoNetwork(t *testing.T) {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -391,9 +368,7 @@ func TestPolicyIsTheJailsOwn(t *testing.T) {
 		t.Helper()
 		c, log := r.CommandSpec(context.Background(), s), &record{}
 		c.NetworkLog = log
-		if _, err := c.Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Run())(t)
 		log.want(t, want...)
 		if _, all := c.Plan().Spec.Egress.TCPPorts(); all {
 			t.Error("all ports")

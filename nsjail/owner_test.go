@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -21,9 +22,7 @@ func without(t *testing.T, caps ...uint) {
 	runtime.LockOSThread()
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
-	if err := unix.Capget(&hdr, &data[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Capget(&hdr, &data[0]))
 	for _, c := range caps {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0); err != nil {
 			t.Skip(err)
@@ -31,9 +30,7 @@ func without(t *testing.T, caps ...uint) {
 		data[0].Effective &^= 1 << c
 		data[0].Permitted &^= 1 << c
 	}
-	if err := unix.Capset(&hdr, &data[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Capset(&hdr, &data[0]))
 }
 
 // Root without CAP_SYS_ADMIN, as in most containers, shares files as their owner would, cold and through a Runner.
@@ -42,15 +39,11 @@ func TestRootWithoutIDMaps(t *testing.T) {
 		t.Skip("for root")
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(filepath.Dir(dir), 0o755))
 	share := func(name string, uid, gid int, mode os.FileMode) string {
 		d := filepath.Join(dir, name)
 		for _, err := range []error{os.Mkdir(d, 0o755), os.WriteFile(d+"/f", []byte("text\n"), 0o644), os.Chown(d, uid, gid), os.Chmod(d, mode)} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
 		return d
 	}
@@ -71,10 +64,7 @@ func TestRootWithoutIDMaps(t *testing.T) {
 		for name, o := range map[string]RunnerOptions{"pool": {Pool: 1}, "cold": {Cold: true}} {
 			t.Run(fmt.Sprintf("%s %s %s", name, filepath.Base(c.work), filepath.Base(c.input)), func(t *testing.T) {
 				without(t, unix.CAP_SYS_ADMIN)
-				r, err := NewRunnerWith(o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get(NewRunnerWith(o))(t)
 				defer r.Close()
 				for range 2 {
 					writeAs(t, r, c.work, c.input, c.uid, c.gid, c.err)
@@ -104,9 +94,7 @@ func writeAs(t *testing.T, r *Runner, work, input string, uid, gid uint32, want 
 		t.Fatalf("%q %v, %v", out, result, err)
 	}
 	st, err := os.Stat(filepath.Join(work, "new"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if by := st.Sys().(*syscall.Stat_t); by.Uid == 0 || uid != 0 && (by.Uid != uid || by.Gid != gid) {
 		t.Errorf("the file belongs to %d:%d, want %d:%d", by.Uid, by.Gid, uid, gid)
 	}

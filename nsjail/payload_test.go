@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -39,10 +40,7 @@ func runHanded(t *testing.T, c *Cmd) (out, errOut string, r *Result) {
 	t.Helper()
 	var o, e bytes.Buffer
 	c.Stdout, c.Stderr = &o, &e
-	r, err := c.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = must.Get(c.Run())(t)
 	return o.String(), e.String(), r
 }
 
@@ -61,9 +59,7 @@ func TestParkedPayloads(t *testing.T) {
 			if group := name == "group"; group && err != nil && strings.Contains(err.Error(), "cgroup") {
 				t.Skip("no control group can be made here: " + err.Error())
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			awaitParked(t, r, s, 2)
 			if p := r.Parked(s); p.Memory <= 0 || p.Memory > 64<<20 {
 				t.Errorf("two shells hold %d bytes", p.Memory)
@@ -105,9 +101,7 @@ func TestParkedPayloads(t *testing.T) {
 func TestParkedPayloadsOfAnotherKind(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	s := readerSpec()
-	if err := r.PrestartRunning(s, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.PrestartRunning(s, 1))
 	var same bytes.Buffer
 	for name, change := range map[string]func(*Cmd){
 		"an argument":     func(c *Cmd) { c.Handover.Args = append(slices.Clone(c.Handover.Args), "more") },
@@ -157,9 +151,7 @@ func TestParkedPayloadWithAnOldVariable(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	s := readerSpec()
 	s.PassEnv = []string{"BRIG_TEST_WORD"}
-	if err := r.PrestartRunning(s, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.PrestartRunning(s, 1))
 	for _, word := range []string{"old", "new"} {
 		awaitParked(t, r, s, 1)
 		t.Setenv("BRIG_TEST_WORD", word)
@@ -175,9 +167,7 @@ func TestParkedPayloadWithAnOldVariable(t *testing.T) {
 func TestParkedPayloadsThatDie(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	s := readerSpec()
-	if err := r.PrestartRunning(s, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.PrestartRunning(s, 1))
 	r.tree.mu.Lock()
 	y := r.tree.payloads[0]
 	r.tree.mu.Unlock()
@@ -189,9 +179,7 @@ func TestParkedPayloadsThatDie(t *testing.T) {
 		y.Mu.Lock()
 		err := signal(y.Ready[0])
 		y.Mu.Unlock()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		until(t, "the end of the "+name, func() bool { return r.Parked(s).Ready == 0 })
 		if out, _, res := runHanded(t, handed(r, "echo cold")); res.Warm || out != "cold\n" {
 			t.Errorf("%s: warm %v, %q", name, res.Warm, out)
@@ -199,9 +187,7 @@ func TestParkedPayloadsThatDie(t *testing.T) {
 	}
 	talks := readerSpec()
 	talks.Args[2] = `printf '\006'; sleep 0.1; echo late >&2; IFS= read -r line; eval "$line"`
-	if err := r.PrestartRunning(talks, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.PrestartRunning(talks, 1))
 	until(t, "its word", func() bool { return r.Parked(talks).Ready == 0 })
 	c := handed(r, "echo cold")
 	c.Handover.Args = talks.Args
@@ -216,9 +202,7 @@ func TestParkedPayloadEndsBeforeItsHandover(t *testing.T) {
 		r := runnerWith(t, RunnerOptions{})
 		s := readerSpec()
 		s.Args[2] = fmt.Sprintf(`printf '\006'; read -r line; exit %d`, code)
-		if err := r.PrestartRunning(s, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.PrestartRunning(s, 1))
 		awaitParked(t, r, s, 1)
 		c := handed(r, "true")
 		c.Handover.Args, c.Handover.Data = s.Args, bytes.Repeat([]byte("word\n"), 100_000) // more than a pipe holds
@@ -235,9 +219,7 @@ func TestParkedPayloadEndsBeforeItsHandover(t *testing.T) {
 func TestLimitsOfATakenPayload(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	s := readerSpec()
-	if err := r.PrestartRunning(s, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.PrestartRunning(s, 1))
 	for _, x := range []struct {
 		script string
 		limits spec.Limits
@@ -265,9 +247,7 @@ func TestLimitsOfATakenPayload(t *testing.T) {
 	awaitParked(t, r, s, 1)
 	c := handed(r, "sleep 100")
 	c.ctx = ctx
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	cancel()
 	if res, err := c.Wait(); err != nil || res.Status != StatusCancelled || !res.Warm {
 		t.Errorf("%+v, %v", res, err)
@@ -306,9 +286,7 @@ func TestCountsOfATakenPayload(t *testing.T) {
 func TestViolationOfATakenPayload(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	s := readerSpec()
-	if err := r.PrestartRunning(s, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.PrestartRunning(s, 1))
 	_, errOut, res := runHanded(t, handed(r, `perl -e 'syscall(169, 0, 0, 0, 0)'`)) // reboot(2)
 	if !res.Warm || res.Enforced["seccomp"] == "" {
 		t.Errorf("%q, %+v", errOut, res)
@@ -362,9 +340,7 @@ func TestPrestartRunningErrors(t *testing.T) {
 func TestPrestartRunningFailsLater(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	s := readerSpec()
-	if err := r.PrestartRunning(s, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.PrestartRunning(s, 1))
 	make := r.tree.payloads[0].Make
 	r.tree.payloads[0].Make = func() (*Cmd, error) { return nil, errors.New("no memory") }
 	if err := r.PrestartRunning(s, 2); err == nil || r.Parked(s).Ready != 1 {
@@ -379,13 +355,8 @@ func TestPrestartRunningFailsLater(t *testing.T) {
 
 // Close ends a payload that is not ready yet, and those that are parked.
 func TestCloseEndsParkedPayloads(t *testing.T) {
-	r, err := NewRunner()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.PrestartRunning(readerSpec(), 3); err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewRunner())(t)
+	must.Do(t, r.PrestartRunning(readerSpec(), 3))
 	awaitParked(t, r, readerSpec(), 3)
 	slow := readerSpec()
 	slow.Args = []string{"sleep", "100"}
@@ -410,9 +381,7 @@ func TestCloseEndsParkedPayloads(t *testing.T) {
 // A caller's reader that blocks does not hold up the run's end.
 func TestStdinOfATakenPayload(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
-	if err := r.PrestartRunning(readerSpec(), 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.PrestartRunning(readerSpec(), 1))
 	in, w := io.Pipe()
 	defer w.Close()
 	c := handed(r, "echo done")

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // TestRunnerNoticesAChangedProfile: a Runner keeps the filter of a profile in a file until the file changes. Jails that
@@ -18,9 +20,7 @@ func TestRunnerNoticesAChangedProfile(t *testing.T) {
 				if refuses {
 					text = `{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["uname"], "action": "SCMP_ACT_ERRNO"}]}`
 				}
-				if err := os.WriteFile(profile, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(profile, []byte(text), 0o644))
 				c := r.Command("uname")
 				c.Spec.Seccomp = profile
 				if res, err := c.Run(); err != nil || (res.Status != StatusOK) != refuses {
@@ -29,9 +29,7 @@ func TestRunnerNoticesAChangedProfile(t *testing.T) {
 			}
 			c := r.Command("uname")
 			c.Spec.Seccomp = profile
-			if err := os.WriteFile(profile, []byte("{"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(profile, []byte("{"), 0o644))
 			if res, err := c.Run(); err == nil {
 				t.Errorf("a broken profile: %+v", res)
 			}

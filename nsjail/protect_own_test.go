@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brig/internal/sys"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -25,12 +26,8 @@ mv state x && echo changed; mv deep x && echo changed; touch free`
 		"behind a link": func(t *testing.T, s *spec.Spec, dir string) { moveBehindLink(t, dir) },
 		"optional": func(t *testing.T, s *spec.Spec, dir string) {
 			s.Protect, s.Optional = []string{"file"}, []string{"protect"}
-			if err := os.WriteFile(dir+"/file", nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Link(dir+"/file", dir+"/same"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(dir+"/file", nil, 0o600))
+			must.Do(t, os.Link(dir+"/file", dir+"/same"))
 		},
 	} {
 		for _, present := range []bool{true, false} {
@@ -58,9 +55,7 @@ mv state x && echo changed; mv deep x && echo changed; touch free`
 		dir := t.TempDir()
 		t.Chdir(dir)
 		t.Setenv("BRIG_CHANGES", "sets")
-		if err := sys.AddStore("boxes/a"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, sys.AddStore("boxes/a"))
 		s := protectSpec(dir, "")
 		s.Args = []string{"sh", "-c", "cd /work; touch sets/x && echo changed; touch boxes/a/x && echo changed; mv boxes b && echo changed; touch free"}
 		var out strings.Builder
@@ -79,9 +74,7 @@ mv state x && echo changed; mv deep x && echo changed; touch free`
 	})
 	for _, below := range []string{"state/brig", "state/brig/ghosts"} {
 		dir := ownDirectories(t, true)
-		if err := os.MkdirAll(filepath.Join(dir, below), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(dir, below), 0o700))
 		s := protectSpec(filepath.Join(dir, below), "true")
 		s.Protect = nil
 		if _, err := alone(t, s).Run(); err == nil || !strings.Contains(err.Error(), "brig keeps its own files there") {
@@ -104,9 +97,7 @@ func ownDirectories(t *testing.T, present bool) (dir string) {
 	}
 	if present {
 		for _, d := range sys.Stores() {
-			if err := os.MkdirAll(d, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(d, 0o700))
 		}
 	}
 	return dir
@@ -115,13 +106,7 @@ func ownDirectories(t *testing.T, present bool) (dir string) {
 // moveBehindLink makes state a symbolic link to a directory beside it.
 func moveBehindLink(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.MkdirAll(dir+"/state", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(dir+"/state", dir+"/deep"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("deep", dir+"/state"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir+"/state", 0o700))
+	must.Do(t, os.Rename(dir+"/state", dir+"/deep"))
+	must.Do(t, os.Symlink("deep", dir+"/state"))
 }

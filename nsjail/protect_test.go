@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -84,9 +85,7 @@ func TestRepositories(t *testing.T) {
 				t.Skip(r.needs + " is not installed")
 			}
 			dir := filepath.Join(t.TempDir(), "repo")
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(dir, 0o755))
 			onHost(t, dir, r.host)
 			before := onHost(t, dir, "find . -type s -o -name commondir")
 			s := protectSpec(dir, r.work)
@@ -117,14 +116,10 @@ func plainRepository(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "repo")
 	for _, d := range []string{"objects", "refs", "hooks"} {
-		if err := os.MkdirAll(filepath.Join(dir, ".git", d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(dir, ".git", d), 0o755))
 	}
-	if err := errors.Join(os.WriteFile(dir+"/.git/HEAD", []byte("ref: x"), 0o644),
-		os.WriteFile(dir+"/.git/config", []byte("good"), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(dir+"/.git/HEAD", []byte("ref: x"), 0o644),
+		os.WriteFile(dir+"/.git/config", []byte("good"), 0o644)))
 	return dir
 }
 
@@ -138,23 +133,15 @@ func TestProtectReplaced(t *testing.T) {
 	dir := plainRepository(t)
 	c := alone(t, protectSpec(dir, "echo; read line; echo evil >.git/config"))
 	stdin, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	out, stdout, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer out.Close()
 	c.Stdin, c.Stdout = stdin, stdout
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	stdin.Close()
 	stdout.Close()
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(out.Read(make([]byte, 1)))(t)
 	if err := errors.Join(os.WriteFile(dir+"/.git/config.lock", []byte("host's"), 0o666), os.Chmod(dir+"/.git/config.lock", 0o666),
 		os.Rename(dir+"/.git/config.lock", dir+"/.git/config")); err != nil {
 		t.Fatal(err)
@@ -162,9 +149,7 @@ func TestProtectReplaced(t *testing.T) {
 	_, werr := io.WriteString(in, "\n")
 	rest, rerr := io.ReadAll(out)
 	res, err := c.Wait()
-	if err := errors.Join(werr, rerr, err, in.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(werr, rerr, err, in.Close()))
 	if notes := strings.Join(res.Notes, "\n"); !strings.Contains(notes, `"/work/.git/config" was replaced from outside`) {
 		t.Errorf("%q, notes %q", rest, notes)
 	}
@@ -177,10 +162,7 @@ func TestProtectReplaced(t *testing.T) {
 func TestProtectInARunner(t *testing.T) {
 	dir := plainRepository(t)
 	warm := warmRunner(t)
-	v, err := warm.NewVolume(VolumeOptions{Size: 1 << 20, Dirs: []string{"d"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(warm.NewVolume(VolumeOptions{Size: 1 << 20, Dirs: []string{"d"}}))(t)
 	const attack = "! echo x >.git/config; ! mkdir .vscode; echo x >new; rm new; ! mkdir /vol/a; ! touch /vol/a/b; ! mv /vol/b /vol/c"
 	s := protectSpec(dir, attack)
 	s.Mounts = append(s.Mounts, spec.Mount{Type: spec.MountVolume, Source: v.ID() + "/d", Target: "/vol", Writable: true})
@@ -216,9 +198,7 @@ func TestProtectInACow(t *testing.T) {
 		t.Errorf("the changes are %v, %v", list, err)
 	}
 	fd, err := unix.Openat(int(upper.Fd()), ".git", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	below := os.NewFile(uintptr(fd), ".git")
 	defer below.Close()
 	if list, err := below.Readdirnames(-1); err != nil || len(list) != 1 || list[0] != "index" {
@@ -233,9 +213,7 @@ func TestProtectInACow(t *testing.T) {
 // protection, and the report has the reason.
 func TestProtectOptional(t *testing.T) {
 	dir := plainRepository(t)
-	if err := os.Link(dir+"/.git/config", dir+"/same"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Link(dir+"/.git/config", dir+"/same"))
 	s := protectSpec(dir, "mkdir .vscode")
 	if _, err := alone(t, s).Run(); err == nil || !strings.Contains(err.Error(), "hard link") {
 		t.Errorf("%v", err)
@@ -261,9 +239,7 @@ func TestProtectAroundMounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			for _, sub := range []string{"a", "a/b", "a/b/cache", "a/c"} {
-				if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Mkdir(filepath.Join(dir, sub), 0o755))
 			}
 			s := protectSpec(dir, "touch a/free; if touch a/b/evil; then echo changed; fi; if test $1; then touch $1/c; fi 2>&1")
 			if s.Protect = []string{"a/b"}; m.Type == spec.MountTmpfs {
@@ -287,9 +263,7 @@ func TestProtectAfterChmod(t *testing.T) {
 		t.Run(lock, func(t *testing.T) {
 			dir := plainRepository(t)
 			for _, sub := range []string{"", "/objects", "/refs", "/HEAD", "/hooks"} {
-				if err := os.MkdirAll(dir+"/.git/modules/lib"+sub, 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(dir+"/.git/modules/lib"+sub, 0o755))
 			}
 			if res, err := alone(t, protectSpec(dir, lock)).Run(); err != nil && !strings.Contains(err.Error(), dir+"/") {
 				t.Errorf("%v, %+v", err, res)
@@ -304,9 +278,7 @@ func TestProtectAfterChmod(t *testing.T) {
 				t.Errorf("another directory: %v, %+v", err, res)
 			}
 			for _, d := range []string{"", "/.git", "/.git/modules", "/.git/modules/lib"} {
-				if err := os.Chmod(dir+d, 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Chmod(dir+d, 0o755))
 			}
 			if evil := onHost(t, dir, "find . -name evil"); evil != "" {
 				t.Errorf("the second payload has made %s", evil)
@@ -318,9 +290,7 @@ func TestProtectAfterChmod(t *testing.T) {
 // TestProtectOptionalInARunner: that a run of a Runner could protect nothing is no matter of the next one.
 func TestProtectOptionalInARunner(t *testing.T) {
 	linked, good := plainRepository(t), plainRepository(t)
-	if err := os.Link(linked+"/.git/config", linked+"/same"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Link(linked+"/.git/config", linked+"/same"))
 	warm := warmRunner(t)
 	for _, dir := range []string{linked, good} {
 		s := protectSpec(dir, "if echo evil >.git/config; then echo changed; fi 2>/dev/null")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
 
@@ -195,12 +196,8 @@ func TestCompileAndRun(t *testing.T) {
 	needs(t, "gcc")
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.c"), []byte(cProgram), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "a.c"), []byte(cProgram), 0o644))
+	must.Do(t, os.Chmod(dir, 0o755))
 	c := shell("gcc -O1 -pthread -o a /input/a.c -lrt && ./a")
 	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}}
 	wantOutput(t, c, "all")

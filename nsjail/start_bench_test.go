@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -86,9 +87,7 @@ func BenchmarkMounts(b *testing.B) {
 func addMounts(b *testing.B, n int) {
 	b.Helper()
 	dir := b.TempDir()
-	if err := unix.Mount("bench", dir, "tmpfs", 0, "mode=755,size=16m"); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, unix.Mount("bench", dir, "tmpfs", 0, "mode=755,size=16m"))
 	b.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 			b.Error(err)
@@ -106,9 +105,7 @@ func addMounts(b *testing.B, n int) {
 func startAll(b *testing.B, r *Runner) {
 	b.Helper()
 	for b.Loop() {
-		if _, err := r.Command("/bin/true").Run(); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(r.Command("/bin/true").Run())(b)
 	}
 }
 
@@ -116,17 +113,13 @@ func startAll(b *testing.B, r *Runner) {
 // with b.N of them, less what it held with one. Each is awaited by a goroutine.
 func BenchmarkKeeper(b *testing.B) {
 	in, hold, err := os.Pipe()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	r := runnerWith(b, RunnerOptions{})
 	var waits sync.WaitGroup
 	add := func() {
 		c := r.Command("/bin/cat")
 		c.Stdin = in
-		if err := c.Start(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, c.Start())
 		waits.Go(func() {
 			if res, err := c.Wait(); err != nil || res.Status != StatusOK {
 				b.Errorf("%+v, %v", res, err)
@@ -160,11 +153,7 @@ func keeper(b *testing.B) (rss, fds, threads float64) {
 	}
 	number := func(name string) float64 {
 		_, rest, _ := strings.Cut(string(text), "\n"+name+":")
-		n, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return n
+		return must.Get(strconv.ParseFloat(strings.Fields(rest)[0], 64))(b)
 	}
 	return number("VmRSS"), float64(len(list)), number("Threads")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -32,14 +33,10 @@ func TestStop(t *testing.T) {
 			{polite, unix.SIGTERM, 0, false, StatusFailed, 3, ""},
 		} {
 			pr, pw, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			cmd := r.shell(c.script)
 			cmd.Spec.NoInit, cmd.Spec.Limits.Grace, cmd.Stdout = c.noInit, spec.Duration(c.grace), pw
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Start())
 			pw.Close()
 			if line, err := bufio.NewReader(pr).ReadString('\n'); err != nil {
 				t.Fatal(line, err)

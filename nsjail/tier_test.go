@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail/internal/spec"
 
@@ -49,31 +50,19 @@ func TestTierEndsAll(t *testing.T) {
 			c := CommandContext(context.Background(), "python3", "-c", chains, mark, seconds, daemons)
 			c.Spec.Tier = TierProcess // without a control group, which would end them, too
 			up, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer up.Close()
 			c.Stdout = w
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Start())
 			w.Close()
-			if _, err := up.Read(make([]byte, 8)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(up.Read(make([]byte, 8)))(t)
 			payload, err := unix.PidfdOpen(below(c.Pid())[0], 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer unix.Close(payload)
 			if killed {
-				if err := unix.Kill(c.Pid(), unix.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, unix.Kill(c.Pid(), unix.SIGKILL))
 			}
-			if _, err := c.Wait(); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(c.Wait())(t)
 			if n, err := unix.Poll([]unix.PollFd{{Fd: int32(payload), Events: unix.POLLIN}}, 10000); n != 1 {
 				t.Errorf("the payload has outlived init: %d, %v", n, err)
 			}
@@ -96,16 +85,10 @@ func TestTierEndsAll(t *testing.T) {
 // marked returns the processes with an argument, without those that have ended.
 func marked(t *testing.T, mark string) (pids []int) {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	for _, f := range files {
 		if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte("\x00"+mark+"\x00")) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			pid := must.Get(strconv.Atoi(filepath.Base(filepath.Dir(f))))(t)
 			pids = append(pids, pid)
 		}
 	}

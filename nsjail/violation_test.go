@@ -14,6 +14,7 @@ import (
 	"time"
 	"unsafe"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
@@ -26,27 +27,18 @@ import (
 // kills is a profile that answers some calls with death and allows the rest.
 func kills(t *testing.T, action string, names ...string) string {
 	t.Helper()
-	list, err := json.Marshal(names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(json.Marshal(names))(t)
 	return profile(t, fmt.Sprintf(`{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[{"names":%s,"action":%q}]}`, list, action))
 }
 
 // killsByDefault is the default preset with death where it has an errno by default, and where it refuses unshare(2).
 func killsByDefault(t *testing.T) string {
 	t.Helper()
-	p, err := seccomp.Preset("default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(seccomp.Preset("default"))(t)
 	p.DefaultAction = "SCMP_ACT_KILL_PROCESS"
 	p.DefaultErrnoRet = nil
 	p.Syscalls = slices.DeleteFunc(p.Syscalls, func(s seccomp.Syscall) bool { return slices.Contains(s.Names, "unshare") })
-	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(p))(t)
 	return profile(t, string(text))
 }
 
@@ -205,18 +197,14 @@ func TestUnderAnotherListener(t *testing.T) {
 // loadListener puts this thread under a filter that allows everything, with a listener that outlives execve(2).
 func loadListener(t *testing.T) {
 	t.Helper()
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 	allow := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
 	prog := unix.SockFprog{Len: 1, Filter: &allow}
 	fd, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&prog)))
 	if e != 0 {
 		t.Fatal(e)
 	}
-	if _, err := unix.FcntlInt(fd, unix.F_SETFD, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(unix.FcntlInt(fd, unix.F_SETFD, 0))(t)
 }
 
 // A profile of the caller's beneath which brig's guard stands: the guard's own kills are not heard, the profile's are.

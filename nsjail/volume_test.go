@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -32,11 +33,7 @@ func runSpec(t *testing.T, r *Runner, s spec.Spec) (string, *Result) {
 
 func newVolume(t *testing.T, r *Runner, o VolumeOptions) *Volume {
 	t.Helper()
-	v, err := r.NewVolume(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must.Get(r.NewVolume(o))(t)
 }
 
 func writeIn(t *testing.T, v *Volume, path, text string) {
@@ -108,9 +105,7 @@ func TestVolumeQuota(t *testing.T) {
 		}
 	}
 	var st unix.Statfs_t
-	if err := unix.Fstatfs(int(v.Root().Fd()), &st); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Fstatfs(int(v.Root().Fd()), &st))
 	if total := int64(st.Blocks) * st.Bsize; total != 1<<20 {
 		t.Errorf("it may hold %d bytes", total)
 	}
@@ -128,10 +123,7 @@ func TestVolumeQuota(t *testing.T) {
 
 // A volume is nothing that another Runner, or a closed one, can reach, and it leaves no mount on the host.
 func TestVolumeIsItsRunners(t *testing.T) {
-	before, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.ReadFile("/proc/self/mountinfo"))(t)
 	r, other := runnerWith(t, RunnerOptions{}), runnerWith(t, RunnerOptions{})
 	v := newVolume(t, r, VolumeOptions{Dirs: []string{"input", "work"}})
 	var e *spec.Error
@@ -187,9 +179,7 @@ func TestPlanDigest(t *testing.T) {
 		seen := map[string]string{}
 		for _, arg := range []string{"a", "b", "a", "b"} {
 			j := Job{Spec: spec.Spec{Args: []string{"/bin/true", arg}}, WantPlanDigest: true}
-			if _, err := r.Execute(context.Background(), &j); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.Execute(context.Background(), &j))(t)
 			if len(j.PlanDigest) != 64 || name == "warm" && seen[arg] != "" && seen[arg] != j.PlanDigest {
 				t.Errorf("%s: %s: %q, was %q", name, arg, j.PlanDigest, seen[arg])
 			}
@@ -206,9 +196,7 @@ func TestPlanDigest(t *testing.T) {
 	var sums []string
 	for _, s := range []spec.Spec{ro, rw} {
 		j := Job{Spec: s, WantPlanDigest: true}
-		if _, err := r.Execute(context.Background(), &j); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Execute(context.Background(), &j))(t)
 		sums = append(sums, j.PlanDigest)
 	}
 	if sums[0] == sums[1] {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -19,10 +20,7 @@ import (
 
 func runnerWith(t testing.TB, o RunnerOptions) *Runner {
 	t.Helper()
-	r, err := NewRunnerWith(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewRunnerWith(o))(t)
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -61,9 +59,7 @@ func (y *jailPool) pids() (list []int) {
 func TestKindsOfSpec(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	dir := shared(t, 1000)
-	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("from the host"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "f"), []byte("from the host"), 0o644))
 	for range 2 {
 		for _, c := range []struct {
 			change func(*spec.Spec)
@@ -120,9 +116,7 @@ func TestTemplatesAreTheRunnersOwn(t *testing.T) {
 func TestParkedJailsAreUsedOnce(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 2})
 	spec := spec.Spec{Args: []string{"true"}}
-	if err := r.Prestart(spec, 3); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Prestart(spec, 3))
 	y := r.tree.pools[0]
 	used := map[int]bool{}
 	for i := range 12 {
@@ -146,16 +140,12 @@ func TestParkedJailsAreUsedOnce(t *testing.T) {
 func TestParkedJailIsKilled(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	for _, s := range []spec.Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/x"}}}} {
-		if err := r.Prestart(s, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Prestart(s, 1))
 		y := r.tree.pool(r, &s)
 		until(t, "a jail is parked", func() bool { return len(y.pids()) == 1 })
 		dead := y.pids()[0]
 		j := y.Ready[0]
-		if err := unix.Kill(dead, unix.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Kill(dead, unix.SIGKILL))
 		until(t, "its end shows", func() bool { return !j.waits() })
 		c := r.CommandSpec(t.Context(), s)
 		c.Spec.Args = []string{"echo", "fresh"}
@@ -196,22 +186,15 @@ func TestPrestartErrors(t *testing.T) {
 // The host's network is not in the launcher's tree, and no jail meets another one's.
 func TestHostNetBesideThePool(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 2})
-	own, err := os.Readlink("/proc/self/ns/net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must.Get(os.Readlink("/proc/self/ns/net"))(t)
 	seen := map[string]bool{}
 	for i := range 9 { // all at once: the number of a namespace that has gone may come again
 		c := r.shell("readlink /proc/self/ns/net; read end")
 		stdin, end, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		c.Stdin, c.Spec.Net = stdin, []spec.Net{spec.NetLoopback, spec.NetHost, spec.NetNone}[i%3]
 		out, err := startPiped(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer func() {
 			end.Close()
 			if _, err := c.Wait(); err != nil {
@@ -233,9 +216,7 @@ func TestBackpressure(t *testing.T) {
 	var held []*Cmd
 	for range 2 {
 		c := r.Command("sleep", "100")
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Start())
 		held = append(held, c)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -278,33 +259,20 @@ func TestImageIsReplaced(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	dir := shared(t, 1000)
 	image := func(text string) string {
-		at, err := os.MkdirTemp(dir, "image")
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(os.MkdirTemp(dir, "image"))(t)
 		for _, d := range []string{"bin", "dev", "proc", "tmp", "work"} {
-			if err := os.Mkdir(filepath.Join(at, d), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(filepath.Join(at, d), 0o755))
 		}
 		busybox(t, filepath.Join(at, "bin/busybox"))
-		if err := errors.Join(os.WriteFile(filepath.Join(at, "text"), []byte(text), 0o644), os.Chmod(at, 0o755)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(filepath.Join(at, "text"), []byte(text), 0o644), os.Chmod(at, 0o755)))
 		return at
 	}
 	at := filepath.Join(dir, "current")
-	if err := os.Rename(image("one"), at); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(image("one"), at))
 	s := spec.Spec{Args: []string{"/bin/busybox", "cat", "/text"}, Rootfs: spec.Rootfs{Path: at}}
-	if err := r.Prestart(s, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Prestart(s, 2))
 	wantOutput(t, r.CommandSpec(t.Context(), s), "one")
-	if err := errors.Join(os.Rename(at, at+".old"), os.Rename(image("two"), at)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Rename(at, at+".old"), os.Rename(image("two"), at)))
 	for range 3 {
 		wantOutput(t, r.CommandSpec(t.Context(), s), "two")
 	}
@@ -323,9 +291,7 @@ func busybox(t *testing.T, at string) {
 	if err != nil {
 		t.Skip("there is no static busybox here")
 	}
-	if err := os.WriteFile(at, b, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(at, b, 0o755))
 }
 
 // What a machine does not allow makes a Runner slower, and a note tells it.

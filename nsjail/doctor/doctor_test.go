@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/cgroup"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 )
@@ -279,17 +280,13 @@ func TestWithoutFile(t *testing.T) {
 	}
 	for _, row := range append(spec.LimitTable(), spec.Limit{Files: "cgroup.type"}) {
 		for _, name := range strings.Fields(row.Files) {
-			if err := os.WriteFile(filepath.Join(l.Dir, name), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(l.Dir, name), nil, 0o600))
 		}
 	}
 	if got := withoutFile(l); got != nil {
 		t.Errorf("with every file: got %q", got)
 	}
-	if err := os.Remove(filepath.Join(l.Dir, "memory.zswap.max")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(l.Dir, "memory.zswap.max")))
 	if got := withoutFile(l); !slices.Equal(got, []string{"memory_zswap"}) {
 		t.Errorf("got %q", got)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,20 +24,13 @@ func scene(t *testing.T) (dir, store string) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
 	sys.RootStore = state + "/brig"
-	store, err := Store()
-	if err != nil {
-		t.Fatal(err)
-	}
+	store = must.Get(Store())(t)
 	return t.TempDir(), store
 }
 
 func hold(t *testing.T, places ...Place) *Set {
 	t.Helper()
-	s, err := Hold(opened(t, places))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(Hold(opened(t, places)))(t)
 }
 
 // opened opens the directories of places.
@@ -44,10 +38,7 @@ func opened(t *testing.T, places []Place) []Place {
 	t.Helper()
 	for i := range places {
 		p := &places[i]
-		fd, err := unix.Open(p.Dir, unix.O_PATH|unix.O_CLOEXEC, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fd := must.Get(unix.Open(p.Dir, unix.O_PATH|unix.O_CLOEXEC, 0))(t)
 		t.Cleanup(func() { unix.Close(fd) })
 		p.Root, p.Below = fd, "."
 	}
@@ -56,9 +47,7 @@ func opened(t *testing.T, places []Place) []Place {
 
 func release(t *testing.T, s *Set) {
 	t.Helper()
-	if err := s.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Release())
 }
 
 func mode(t *testing.T, name string) os.FileMode {
@@ -67,27 +56,19 @@ func mode(t *testing.T, name string) os.FileMode {
 	if errors.Is(err, os.ErrNotExist) {
 		return 0
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return st.Mode()
 }
 
 func left(t *testing.T, store string) []string {
 	t.Helper()
-	list, err := filepath.Glob(store + "/run-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
+	return must.Get(filepath.Glob(store + "/run-*"))(t)
 }
 
 // TestHold: what stands for absent files is there while a run lasts, and nothing afterwards.
 func TestHold(t *testing.T) {
 	dir, store := scene(t)
-	if err := os.WriteFile(dir+"/there", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(dir+"/there", nil, 0o644))
 	s := hold(t, Place{Dir: dir, Name: "socket"}, Place{Dir: dir, Name: "file", Text: ".\n"}, Place{Dir: dir, Name: "there"})
 	if m := mode(t, dir+"/socket"); m.Type() != os.ModeSocket {
 		t.Errorf("the ghost is %s", m)
@@ -136,10 +117,7 @@ func TestSharedOtherwise(t *testing.T) {
 	for _, other := range places[1:] {
 		var runs []*Set
 		for _, p := range []Place{places[0], other} {
-			s, err := Hold([]Place{p})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(Hold([]Place{p}))(t)
 			runs = append(runs, s)
 		}
 		release(t, runs[0])
@@ -178,13 +156,8 @@ func TestOthersFilesStay(t *testing.T) {
 // die leaves a note as a killed run does: nobody has its lock.
 func die(t *testing.T, s *Set, entries []entry) {
 	t.Helper()
-	text, err := encode(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.WriteFile(s.note.Name(), text, 0o600), s.note.Close()); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(encode(entries))(t)
+	must.Do(t, errors.Join(os.WriteFile(s.note.Name(), text, 0o600), s.note.Close()))
 }
 
 // TestAfterAKill: the next run, or gc, removes what a killed one has left, whenever it was killed.
@@ -195,20 +168,14 @@ func TestAfterAKill(t *testing.T) {
 			return nil
 		},
 		"gc": func(t *testing.T, dir string) []string {
-			removed, err := Collect()
-			if err != nil {
-				t.Fatal(err)
-			}
-			return removed
+			return must.Get(Collect())(t)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, store := scene(t)
 			alive := hold(t, Place{Dir: dir, Name: "shared"})
 			s := hold(t, Place{Dir: dir, Name: "made"}, Place{Dir: dir, Name: "noted"}, Place{Dir: dir, Name: "never"}, Place{Dir: dir, Name: "shared"})
-			if err := os.Remove(dir + "/never"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(dir+"/never"))
 			s.entries[1].Ino, s.entries[2].Ino = 0, 0 // killed before their inode numbers were noted
 			die(t, s, s.entries)
 			if removed := collect(t, dir); removed != nil && len(removed) != 3 {
@@ -244,9 +211,7 @@ func TestNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			top, store := scene(t)
 			dir := filepath.Join(top, c.below)
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(dir, 0o755))
 			var places []Place
 			for _, n := range c.names {
 				places = append(places, Place{Dir: dir, Name: n})
@@ -291,9 +256,7 @@ func TestCutOffNote(t *testing.T) {
 func TestMovedDirectory(t *testing.T) {
 	dir, _ := scene(t)
 	sub := dir + "/sub"
-	if err := os.Mkdir(sub, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(sub, 0o755))
 	s := hold(t, Place{Dir: sub, Name: "x"})
 	if err := errors.Join(os.Rename(sub, dir+"/old"), os.Mkdir(sub, 0o755), unix.Mknod(sub+"/x", unix.S_IFSOCK|0o644, 0)); err != nil {
 		t.Fatal(err)
@@ -308,9 +271,7 @@ func TestMovedDirectory(t *testing.T) {
 func TestNoStore(t *testing.T) {
 	dir, _ := scene(t)
 	file := dir + "/file"
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o644))
 	sys.RootStore = file + "/brig"
 	t.Setenv("XDG_STATE_HOME", file)
 	if s, err := Hold(opened(t, []Place{{Dir: dir, Name: "x"}})); err == nil || s != nil || mode(t, dir+"/x") != 0 {
@@ -322,14 +283,10 @@ func TestNoStore(t *testing.T) {
 func TestAnotherDirectory(t *testing.T) {
 	dir, _ := scene(t)
 	sub := dir + "/sub"
-	if err := errors.Join(os.Mkdir(sub, 0o755), os.Mkdir(dir+"/victim", 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(sub, 0o755), os.Mkdir(dir+"/victim", 0o755)))
 	places := opened(t, []Place{{Dir: dir, Name: "x"}})
 	places[0].Dir, places[0].Below = sub, "sub"
-	if err := errors.Join(os.Rename(sub, dir+"/old"), os.Symlink("victim", sub)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Rename(sub, dir+"/old"), os.Symlink("victim", sub)))
 	if s, err := Hold(places); err == nil || mode(t, dir+"/victim/x") != 0 {
 		t.Errorf("%v, %v", s, err)
 	}
@@ -357,20 +314,13 @@ func TestForgedNotes(t *testing.T) {
 	}
 	for _, name := range []string{"empty", "bound", "sub/deep", "later"} {
 		var at, st unix.Stat_t
-		if err := errors.Join(unix.Stat(dir, &at), unix.Lstat(dir+"/"+name, &st)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(unix.Stat(dir, &at), unix.Lstat(dir+"/"+name, &st)))
 		e := entry{Dir: dir, Name: name, Dev: uint64(at.Dev), At: at.Ino, Ino: st.Ino}
 		if name == "later" {
 			e.Born = 1
 		}
-		text, err := encode([]entry{e})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(store+"/run-"+filepath.Base(name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(encode([]entry{e}))(t)
+		must.Do(t, os.WriteFile(store+"/run-"+filepath.Base(name), text, 0o600))
 	}
 	if _, err := Collect(); err != nil {
 		t.Error(err)

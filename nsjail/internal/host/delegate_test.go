@@ -12,6 +12,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,14 +29,10 @@ func TestDelegateScript(t *testing.T) {
 	if err == nil {
 		err = shell.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	user := strconv.Itoa(asuser.UID)
 	script, err := delegateScript(l, user, asuser.UID, shell.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var made []string
 	for _, line := range strings.Split(script, "\n") {
 		if dir, ok := strings.CutPrefix(line, "give '"); ok {

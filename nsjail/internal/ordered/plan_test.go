@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
@@ -138,22 +139,16 @@ func TestRefused(t *testing.T) {
 // TestLook reads what the steps refer to, in a tree of the test's.
 func TestLook(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "d"), 0o755), os.Symlink("d", filepath.Join(dir, "l")),
-		os.WriteFile(filepath.Join(dir, "f"), nil, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(filepath.Join(dir, "d"), 0o755), os.Symlink("d", filepath.Join(dir, "l")),
+		os.WriteFile(filepath.Join(dir, "f"), nil, 0o644)))
 	j := bare(Step{Kind: Bind, Source: dir, Target: "/w"}, Step{Kind: Symlink, Source: "d", Target: "/w/l"},
 		Step{Kind: Bind, Source: "/", Target: "/"}, Step{Kind: Bind, Source: dir + "/nowhere", Target: "/x", Try: true},
 		Step{Kind: Bind, Source: dir + "/f", Target: "/f"}, Step{Kind: Tmpfs, Target: "/home/b"})
 	j.Chdir, j.Env = "", []string{"HOME=/home/b"}
 	h, err := host.LookVersion()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	f, err := Look(j, h, os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if s := f.Sources; !s[0].Dir || !s[1].Same || !s[2].Root || !s[3].Missing || s[4].Dir || f.Home != "/home/b" || !f.CwdThere {
 		t.Errorf("%+v", f)
 	}

@@ -5,16 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 	"brig/seccomp"
 )
 
 // A plan has the listener, or the reason why there is none.
 func TestPlansSayWhoListens(t *testing.T) {
-	bpf, err := seccomp.PresetFilter("default", seccomp.Target{Arch: runtime.GOARCH})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bpf := must.Get(seccomp.PresetFilter("default", seccomp.Target{Arch: runtime.GOARCH}))(t)
 	for _, test := range []struct {
 		why     string
 		noInit  bool
@@ -22,10 +20,7 @@ func TestPlansSayWhoListens(t *testing.T) {
 	}{{"", false, true}, {"", true, false}, {"EBUSY", false, false}} {
 		h := ordinaryHost()
 		h.Filter, h.NoListener = bpf, test.why
-		p, err := Resolve(&spec.Spec{Args: []string{"true"}, NoInit: test.noInit}, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Resolve(&spec.Spec{Args: []string{"true"}, NoInit: test.noInit}, h))(t)
 		text := p.String()
 		if p.Counted != test.listens || strings.Contains(text, "/* what init answers */") != test.listens {
 			t.Errorf("%+v: counted %v:\n%s", test, p.Counted, text)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
+	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 
@@ -59,11 +60,7 @@ func planDir() string { return filepath.Join("../../../testdata", "plan") }
 
 func golden(t *testing.T, name string) *txtar.Archive {
 	t.Helper()
-	a, err := txtar.ParseFile(filepath.Join(planDir(), name+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return must.Get(txtar.ParseFile(filepath.Join(planDir(), name+".txtar")))(t)
 }
 
 func content(a *txtar.Archive, name string) string {
@@ -84,9 +81,7 @@ func outcomeOf(t *testing.T, a, base *txtar.Archive) (section, text string) {
 		return "plan", unnumbered(p)
 	}
 	b, err := resolve(t, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return "diff", diff(unnumbered(b), unnumbered(p))
 }
 
@@ -187,10 +182,7 @@ func mountKeys(s *spec.Spec) (keys []string) {
 // eachPlan visits the plan of every golden file that has one.
 func eachPlan(t *testing.T, visit func(name string, p *Plan)) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(planDir(), "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(planDir(), "*.txtar")))(t)
 	n := 0
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")

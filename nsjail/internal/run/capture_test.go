@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // headAndTail is what a capture must give: computed from the whole stream.
@@ -73,9 +75,7 @@ func (w *brokenWriter) Write(b []byte) (int, error) {
 func TestCaptureReadsOnAfterAFailedWrite(t *testing.T) {
 	for _, limit := range []int64{0, 100} {
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		broken := &brokenWriter{}
 		c := &capture{src: r, dst: broken, limit: limit}
 		done := make(chan struct{})
@@ -132,9 +132,7 @@ func TestOutputLimitSmallWrites(t *testing.T) {
 func TestCaptureReadsThroughAGrowingBuffer(t *testing.T) {
 	copied := func(size int) (got bytes.Buffer) {
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer r.Close()
 		go func() {
 			_, _ = w.Write(bytes.Repeat([]byte("x"), size))

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -14,16 +16,9 @@ func TestMountTable(t *testing.T) {
 		t.Skip("only root makes a mount namespace from a program with threads")
 	}
 	runtime.LockOSThread() // the thread ends with the test, and its mounts with it
-	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		t.Fatal(err)
-	}
-	m, err := openMountTable("/proc/thread-self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Unshare(unix.CLONE_NEWNS))
+	must.Do(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
+	m := must.Get(openMountTable("/proc/thread-self/mountinfo"))(t)
 	defer m.Close()
 	at := t.TempDir()
 	was := m.Changes()
@@ -35,9 +30,7 @@ func TestMountTable(t *testing.T) {
 		if again := m.Changes(); again != was {
 			t.Error("a change that there was not")
 		}
-		if err := change(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, change())
 		now := m.Changes()
 		if now == was {
 			t.Error("a change is not seen")
