@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/netns/egress"
 	"brig/seccomp"
 
@@ -18,15 +19,8 @@ var arches = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AU
 // table returns the meaning of a preset on an architecture.
 func table(t *testing.T, preset, arch string) *seccomp.Table {
 	t.Helper()
-	p, err := seccomp.Preset(preset)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := p.Resolve(seccomp.Target{Arch: arch, KernelMajor: 6, KernelMinor: 12})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table
+	p := must.Get(seccomp.Preset(preset))(t)
+	return must.Get(p.Resolve(seccomp.Target{Arch: arch, KernelMajor: 6, KernelMinor: 12}))(t)
 }
 
 // answers reports whether a preset allows a call for some arguments, and whether it refuses it with EPERM for some.

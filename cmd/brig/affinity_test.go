@@ -13,15 +13,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
 // TestAffinity: Go starts on one processor, and neither the payload nor a thread of the keeper is left there.
 func TestAffinity(t *testing.T) {
 	var want unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.SchedGetaffinity(0, &want))
 	if want.Count() < 2 {
 		t.Skip("one processor")
 	}
@@ -29,20 +28,12 @@ func TestAffinity(t *testing.T) {
 		cmd := exec.Command(brigBinary(t), "run", flag, "--", "sh", "-c", "nproc; read line")
 		cmd.Env = append(os.Environ(), "GOMAXPROCS=", "GODEBUG=schedtrace=10000") // one line at the start, if the machine is up for 10 s
 		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		stderr, err := cmd.StderrPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, cmd.Start())
 		trace, err := bufio.NewReader(stderr).ReadString('\n')
 		if err != nil || !strings.Contains(trace, " gomaxprocs=1 ") {
 			t.Errorf("%s: Go has not started on one processor: %q (%v)", flag, trace, err)
@@ -72,10 +63,7 @@ func sameProcessors(t *testing.T, pid int, want unix.CPUSet) {
 		}
 		wrong = nil
 		for _, task := range tasks {
-			tid, err := strconv.Atoi(filepath.Base(task))
-			if err != nil {
-				t.Fatal(err)
-			}
+			tid := must.Get(strconv.Atoi(filepath.Base(task)))(t)
 			var got unix.CPUSet
 			if err := unix.SchedGetaffinity(tid, &got); err != unix.ESRCH && (err != nil || got != want) {
 				wrong = append(wrong, fmt.Sprintf("%d on %v (%v)", tid, got, err))

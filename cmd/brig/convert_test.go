@@ -10,6 +10,7 @@ import (
 	"brig/cmd/brig/internal/convert"
 	"brig/internal/cli"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // TestConvertEverything: every flag of docker and every field of nsjail becomes flags that brig has. A value that is
@@ -19,10 +20,7 @@ func TestConvertEverything(t *testing.T) {
 		t.Skip("it does not depend on the user")
 	}
 	read := func(name string) []string {
-		data, err := os.ReadFile(filepath.Join("internal", "convert", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join("internal", "convert", name)))(t)
 		return strings.Split(strings.TrimSpace(string(data)), "\n")
 	}
 	config := filepath.Join(t.TempDir(), "x.cfg")
@@ -38,9 +36,7 @@ func TestConvertEverything(t *testing.T) {
 	for _, words := range lines {
 		name := strings.Join(words, " ")
 		if words[1] == config {
-			if err := os.WriteFile(config, []byte(words[0]+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(config, []byte(words[0]+"\n"), 0o644))
 			words = words[1:]
 		}
 		c := &conversion{store: t.TempDir(), std: cli.Stdio{In: os.Stdin}}

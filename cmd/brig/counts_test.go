@@ -16,6 +16,7 @@ import (
 
 	"brig/internal/test/asuser"
 	"brig/internal/test/count"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -90,9 +91,7 @@ func TestCounts(t *testing.T) {
 	t.Log("\n" + table)
 	if updating() {
 		text = countMarks.ReplaceAll(text, []byte("${1}"+table+"${2}"))
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, text, 0o644))
 	}
 }
 
@@ -120,9 +119,7 @@ type counter struct {
 func newCounter(t *testing.T) *counter {
 	t.Helper()
 	dir, err := os.MkdirTemp(asuser.Dir(), "counts-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := &counter{words: map[string]string{"brig": filepath.Join(dir, "brig"), "SUITE": filepath.Join(dir, "suite")}}
 	err = errors.Join(os.Chmod(dir, 0o755), inPages(brigBinary(t), c.words["brig"]),
 		inPages("/proc/self/exe", c.words["SUITE"]))
@@ -130,9 +127,7 @@ func newCounter(t *testing.T) *counter {
 		c.words[name] = filepath.Join(dir, name)
 		err = errors.Join(err, os.Mkdir(c.words[name], 0o755), os.Chmod(c.words[name], 0o777))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if c.group, err = canLimit(); err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +139,7 @@ func (c *counter) makeBox(t *testing.T, cmd *count.Command, user bool) {
 	t.Helper()
 	config := filepath.Join(c.words["WORK"], fmt.Sprint("isolate-", user))
 	text := fmt.Sprintf("box_root = %s.boxes\nlock_root = %[1]s.locks\n", config)
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(config, []byte(text), 0o644))
 	cmd.Env = append(cmd.Env, "BRIG_ISOLATE_CONFIG="+config)
 	init := exec.Command(cmd.Args[0], "isolate", "-b5", "--init")
 	init.Env, init.SysProcAttr = cmd.Env, &syscall.SysProcAttr{Credential: cmd.As}
@@ -231,9 +224,7 @@ func TestStartsOfARunner(t *testing.T) {
 		t.Skip("nobody counts")
 	}
 	r, err := nsjail.NewRunner()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for range n {
 		if _, err := r.Command("/bin/true").Run(); err != nil {
 			t.Error(err)

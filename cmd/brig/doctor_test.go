@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -31,10 +32,7 @@ a default jail does not work here; the fixes are above
 }
 
 func TestColourful(t *testing.T) {
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	null := must.Get(os.Open(os.DevNull))(t)
 	defer null.Close()
 	if colourful(null) {
 		t.Error("/dev/null is no terminal")

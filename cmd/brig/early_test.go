@@ -9,6 +9,7 @@ import (
 
 	"brig/cmd/brig/internal/bwrap"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -56,10 +57,7 @@ func constructorList(t *testing.T, name string) (words []string) {
 	if asuser.Second() {
 		t.Skip("the source was read in the first run")
 	}
-	text, err := os.ReadFile("early.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("early.go"))(t)
 	_, list, _ := strings.Cut(string(text), "const "+name+"[]")
 	list, _, _ = strings.Cut(list, ";")
 	for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(list, -1) {

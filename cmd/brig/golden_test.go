@@ -10,6 +10,7 @@ import (
 
 	"brig/internal/cli"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 func updating() bool {
@@ -21,9 +22,7 @@ func updating() bool {
 func golden(t *testing.T, file, text string) {
 	t.Helper()
 	if updating() {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 		return
 	}
 	want, err := os.ReadFile(file)
@@ -47,9 +46,7 @@ func TestGolden(t *testing.T) {
 	}
 	inv, _, err := parse("spec", strings.Fields("--input a --work . --tmpfs /t:size=64m -e A=b --pass-env LC_* --user 0 --net none --timeout 30s "+
 		"--ulimit nofile=64:128 --memory 1g --optional memory --rootfs r --rootfs-writable=1g --no-init -t -- sh -c id"), noFiles)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	golden(t, "testdata/spec.json", string(inv.spec.JSON()))
 	if inv, _, err = parse("spec", strings.Fields(everyLimit), noFiles); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // TestInstall: make install puts what it is told to below DESTDIR, with the names of isolate and bwrap as links that never
@@ -20,13 +21,9 @@ func TestInstall(t *testing.T) {
 	}
 	dir := t.TempDir()
 	bin, dest := filepath.Join(dir, "bin"), filepath.Join(dir, "dest")
-	if err := os.Mkdir(bin, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(bin, 0o755))
 	for _, name := range []string{"brig", "brigd", "brigd-queue"} { // the completions are those of brig here
-		if err := os.Symlink(brigBinary(t), filepath.Join(bin, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(brigBinary(t), filepath.Join(bin, name)))
 	}
 	install := func(target string, names ...string) error {
 		cmd := exec.Command("make", append([]string{"-C", "../..", "-o", "build", target, "BIN=" + bin, "DESTDIR=" + dest,
@@ -36,17 +33,13 @@ func TestInstall(t *testing.T) {
 		return err
 	}
 	at := func(name string) string { return filepath.Join(dest, "p/bin", name) }
-	if err := install("install"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, install("install"))
 	for _, name := range []string{"isolate", "bwrap"} {
 		if _, err := os.Lstat(at(name)); err == nil {
 			t.Errorf("%s is there unasked", name)
 		}
 	}
-	if err := install("install", "BWRAP=1", "ISOLATE=1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, install("install", "BWRAP=1", "ISOLATE=1"))
 	if out, err := exec.Command(at("bwrap"), "--ro-bind", "/", "/", "echo", "hello").CombinedOutput(); string(out) != "hello\n" {
 		t.Errorf("%s, %v", out, err)
 	}
@@ -56,9 +49,7 @@ func TestInstall(t *testing.T) {
 	if err := install("install", "BWRAP=1"); err == nil {
 		t.Error("a bwrap that is there was replaced")
 	}
-	if err := install("uninstall"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, install("uninstall"))
 	if left, err := filepath.Glob(at("*")); len(left) > 0 {
 		t.Errorf("%q are left, %v", left, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -15,13 +17,9 @@ func TestLearnKilled(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(brigBinary(t), "learn", "--", "sh", "-c", "echo ready; exec sleep 1000")
 	r, err := cmd.StderrPipe() // the command's output
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	if line, err := bufio.NewReader(r).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
@@ -34,9 +32,7 @@ func TestLearnKilled(t *testing.T) {
 	if len(pidfds) < 2 { // brig run, and at least init
 		t.Fatalf("only %d processes", len(pidfds))
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	for _, fd := range pidfds {
 		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -20,9 +22,7 @@ func TestContainerRoot(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, err := range []error{os.Chmod(filepath.Dir(dir), 0o755), os.Chown(dir, 1234, 1234)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	group := "true"
 	if ok, err := canLimit(); err != nil || !ok {
@@ -58,9 +58,7 @@ func TestOwnersOfBinds(t *testing.T) {
 	share := func(name string, uid, gid int) string {
 		d := filepath.Join(dir, name)
 		for _, err := range []error{os.Mkdir(d, 0o700), os.Chown(d, uid, gid)} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
 		return d
 	}
@@ -91,9 +89,7 @@ func TestOwnersOfBinds(t *testing.T) {
 			if got.Uid != want.Uid || got.Gid != want.Gid {
 				t.Errorf("%q: %s belongs to %d:%d, want %d:%d", flags, file.Name(), got.Uid, got.Gid, want.Uid, want.Gid)
 			}
-			if err := os.Remove(filepath.Join(flags[i+1], "new")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(filepath.Join(flags[i+1], "new")))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // The README's command lines are run as they stand, in a directory that holds what they speak of. Lines that want a
@@ -17,18 +18,13 @@ func TestReadmeCommands(t *testing.T) {
 	if asuser.Second() {
 		t.Skip("the ordinary user may not read the README")
 	}
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := must.Get(os.ReadFile(filepath.Join("..", "..", "README.md")))(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"untrusted": "#!/bin/sh\necho out\n",
 		"Makefile":  "test:\n\t@echo tested >tested\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
 	ran := 0
 	for _, line := range regexp.MustCompile(`(?m)^    (?:\$ )?((?:brig|mkdir) .*)$`).FindAllStringSubmatch(string(readme), -1) {

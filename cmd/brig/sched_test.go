@@ -12,6 +12,7 @@ import (
 
 	"brig/internal/cli"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -117,20 +118,13 @@ func TestEarlyQuit(t *testing.T) {
 	for _, after := range []string{"runtime", "os", "net"} { // packages, in the order of their initialisation
 		cmd := exec.Command(brigBinary(t), "run", "--", "sleep", "100")
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GODEBUG=inittrace=1"}
-		stderr, err := cmd.StderrPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		stderr := must.Get(cmd.StderrPipe())(t)
+		must.Do(t, cmd.Start())
 		trace := bufio.NewScanner(stderr)
 		for trace.Scan() && !strings.HasPrefix(trace.Text(), "init "+after+" @") {
 			continue
 		}
-		if err := cmd.Process.Signal(unix.SIGQUIT); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Process.Signal(unix.SIGQUIT))
 		for trace.Scan() { // up to its end
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail"
 
@@ -37,11 +38,7 @@ func TestMain(m *testing.M) {
 func brigBinary(t *testing.T) string {
 	t.Helper()
 	if bin := os.Getenv("BRIG_BIN"); bin != "" {
-		abs, err := filepath.Abs(bin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return abs
+		return must.Get(filepath.Abs(bin))(t)
 	}
 	return filepath.Join(asuser.Dir(), "brig")
 }

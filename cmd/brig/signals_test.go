@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -37,21 +39,14 @@ func TestSignalsThatAskForTheEnd(t *testing.T) {
 			cmd := exec.Command(brigBinary(t), append(append([]string{"run"}, strings.Fields(c.flags)...), "--", "sh", "-c", c.script)...)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(cmd.StdoutPipe())(t)
+			must.Do(t, cmd.Start())
 			r := bufio.NewReader(out)
 			if line, err := r.ReadString('\n'); err != nil {
 				t.Fatal(line, err)
 			}
 			for _, s := range c.signals {
-				if err := cmd.Process.Signal(s); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, cmd.Process.Signal(s))
 				handled(t, cmd.Process.Pid)
 			}
 			if _, err := io.Copy(io.Discard, r); err != nil {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // TestStopAndContinue: SIGTSTP stops every process of the jail and then brig, and SIGCONT continues both.
@@ -21,9 +23,7 @@ func TestStopAndContinue(t *testing.T) {
 	c := onTerminal(t, "run", "--", "perl", "-e", `$|=1; $SIG{TERM}=sub{exit 6}; fork; while(1){print "tick\n"; select undef,undef,undef,0.02}`)
 	c.see("tick")
 	pid := c.cmd.Process.Pid
-	if err := syscall.Kill(pid, syscall.SIGTSTP); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(pid, syscall.SIGTSTP))
 	waitState(t, pid, "T")
 	stopped := 0
 	for _, child := range descendants(pid) {
@@ -35,16 +35,12 @@ func TestStopAndContinue(t *testing.T) {
 	if stopped != 2 {
 		t.Errorf("%d processes of the payload are stopped, want 2", stopped)
 	}
-	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(pid, syscall.SIGCONT))
 	c.mu.Lock()
 	c.text.Reset()
 	c.mu.Unlock()
 	c.see("tick\r\ntick")
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(pid, syscall.SIGTERM))
 	if code := c.exit(); code != 6 {
 		t.Errorf("exit code %d, want 6", code)
 	}
@@ -93,17 +89,13 @@ func descendants(pid int) (list []int) {
 func TestStopWhileItStarts(t *testing.T) {
 	for i := range 30 {
 		cmd := exec.Command(brigBinary(t), "run", "--", "true")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Start())
 		for range i * 700 { // some time, which a busy machine stretches for both
 			_ = syscall.Kill(cmd.Process.Pid, 0)
 		}
 		ended := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() }) // the error says that it has ended
 		for _, sig := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGCONT} {
-			if err := cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Process.Signal(sig))
 		}
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("moment %d: %v", i, err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/internal/tricks"
 	"brig/nsjail"
 )
@@ -112,13 +113,9 @@ func BenchmarkLandlock(b *testing.B) {
 		b.Skip("the first run has measured it")
 	}
 	source, err := filepath.Abs("../../landlock/landlock.go")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	text, err := os.ReadFile(source)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	const asks = "func ABI() int {\n"
 	if !strings.Contains(string(text), asks) {
 		b.Fatal("landlock.go asks the kernel elsewhere")
@@ -128,9 +125,7 @@ func BenchmarkLandlock(b *testing.B) {
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {source: other}})
 	err = errors.Join(err, os.WriteFile(overlay, replace, 0o600), os.WriteFile(other,
 		[]byte(strings.Replace(string(text), asks, asks+"\tif true {\n\t\treturn 0\n\t}\n", 1)), 0o600))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	with, off := link(b, 0), link(b, 0, "-overlay", overlay)
 	out, err := exec.Command(off, "explain", "--", "true").Output()
 	if err != nil || !strings.Contains(string(out), "no Landlock") {
@@ -188,8 +183,6 @@ func cost(b *testing.B, brig string, args []string) (wall, cpu float64) {
 	b.Helper()
 	cmd := exec.Command(brig, args...)
 	from := time.Now()
-	if err := cmd.Run(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, cmd.Run())
 	return time.Since(from).Seconds(), (cmd.ProcessState.SystemTime() + cmd.ProcessState.UserTime()).Seconds()
 }

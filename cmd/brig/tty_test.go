@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -30,16 +32,10 @@ type console struct {
 func onTerminal(t *testing.T, args ...string) *console {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	c := &console{t: t, master: os.NewFile(uintptr(fd), "ptmx"), more: make(chan struct{}, 1)}
 	c.resize(33, 101)
 	if c.slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
@@ -49,9 +45,7 @@ func onTerminal(t *testing.T, args ...string) *console {
 	c.cmd.Env = []string{"TERM=screen", "PATH=" + os.Getenv("PATH"), "PS1=unused"}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = c.slave, c.slave, c.slave
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.cmd.Start())
 	go c.read()
 	t.Cleanup(func() {
 		_ = c.cmd.Process.Kill() // an error says that it has ended

@@ -4,15 +4,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func TestHeaders(t *testing.T) {
 	a, err := Parse("net-x.py", "# It is a claim that somebody makes (CVE-2024-21626).\n# args: $DIR/x $MARK\n# setup: pipe\n"+
 		"# spec: {\"user\": \"0:0\"}\n# prose with: a colon\n# unless: {\"net\": \"host\"}\n# harm: it kills\n# root: why\n"+
 		"# refusal: reason\n# plan: leak=$DIR\n# off: user bind=/tmp\n# off: label=caps\nfrom kernel import *\n# off: not read\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if a.Title() != "net-x" || a.Lane != "root" || a.LaneReason != "why" || !a.MayRefuse || a.Harm != "it kills" ||
 		len(a.Unless) != 1 || len(a.Plans) != 1 || len(a.Specs) != 1 || len(a.Setups) != 1 {
 		t.Errorf("%+v", a)
@@ -50,10 +50,7 @@ func TestHeaders(t *testing.T) {
 
 // FuzzParse: whatever a file begins with, there is an attack with a claim and an off, or an error.
 func FuzzParse(f *testing.F) {
-	list, err := Load(os.DirFS("../../testdata"), "escape")
-	if err != nil {
-		f.Fatal(err)
-	}
+	list := must.Get(Load(os.DirFS("../../testdata"), "escape"))(f)
 	for _, a := range list {
 		head, _, _ := strings.Cut(a.Text, "\nfrom ")
 		f.Add(head)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // The test binary is the programs whose names are in a variable.
@@ -23,19 +25,13 @@ func call(t *testing.T, p *Program, args ...string) (code int, out, err string) 
 	std := Stdio{Name: p.Name}
 	dir := t.TempDir()
 	for name, to := range map[string]**os.File{"out": &std.Out, "err": &std.Err} {
-		f, err := os.Create(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Create(filepath.Join(dir, name)))(t)
 		defer f.Close()
 		*to = f
 	}
 	code = p.Main(args, std)
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 		return string(text)
 	}
 	return code, read("out"), read("err")
@@ -102,9 +98,7 @@ func TestHelpForms(t *testing.T) {
 
 func TestFailAndEmit(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	std := Stdio{Name: "x", Err: w}
 	if code := std.Fail(strings.Split("a b c d e f g h i j k l", " ")...); code != ExitUsage {
 		t.Error(code)
@@ -137,9 +131,7 @@ func TestBash(t *testing.T) {
 		t.Skip("no bash")
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for line, want := range map[string]string{
 		"jailer ru":                    "run",
 		"jailer run --no":              "--no-init",

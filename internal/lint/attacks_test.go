@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the lists of attacks in THREATS.md")
@@ -47,19 +49,14 @@ func TestAttacksAreListed(t *testing.T) {
 		t.Error("THREATS.md does not list the attacks as they are; run go test ./internal/lint -update")
 		return
 	}
-	if err := os.WriteFile(filepath.Join(root, "THREATS.md"), []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(root, "THREATS.md"), []byte(want), 0o644))
 }
 
 // attacks returns each attack's file name and claim, sorted.
 func attacks(t *testing.T) (list [][2]string) {
 	t.Helper()
 	dir := filepath.Join(root, "testdata", "escape")
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if e.IsDir() || strings.HasPrefix(e.Name(), ".") || e.Name() == "README.md" {
 			continue

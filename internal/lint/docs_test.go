@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brig/internal/cli"
+	"brig/internal/test/must"
 )
 
 // skipped are the directories that are not the project's own text.
@@ -20,7 +21,7 @@ func skipped(name string) bool {
 // each calls f for every file of the project with this ending.
 func each(t *testing.T, ending string, f func(path string, content []byte)) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -36,18 +37,12 @@ func each(t *testing.T, ending string, f func(path string, content []byte)) {
 		}
 		f(path, b)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(root, name)))(t)
 	return string(b)
 }
 
@@ -85,10 +80,7 @@ func TestLinks(t *testing.T) {
 // hasHeading compares as forges make anchors: lower case, spaces to hyphens, punctuation dropped.
 func hasHeading(t *testing.T, file, anchor string) bool {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(file))(t)
 	for line := range strings.Lines(string(b)) {
 		if !strings.HasPrefix(line, "#") {
 			continue

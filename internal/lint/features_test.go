@@ -18,6 +18,7 @@ import (
 	"brig/agent/policy"
 	"brig/agent/token"
 	"brig/agent/workspace"
+	"brig/internal/test/must"
 	"brig/netns/egress"
 	network "brig/netns/egress/policy"
 	"brig/nsjail"
@@ -261,10 +262,7 @@ func (e ended) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error)
 // answer.
 func TestRequestAndAnswer(t *testing.T) {
 	var s nsjail.Spec
-	e, err := engine.New(engine.Options{Wrap: func(nsjail.Executor) nsjail.Executor { return ended{&s} }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(engine.New(engine.Options{Wrap: func(nsjail.Executor) nsjail.Executor { return ended{&s} }}))(t)
 	defer e.Close()
 	var r engine.Request
 	if err := json.Unmarshal([]byte(`{"cmd":["id"],"memory":"64m","cpus":0.5,"timeout":90,"env":{"A":"b"},"cwd":"/tmp","network":["example.org:443"]}`), &r); err != nil {
@@ -286,13 +284,9 @@ func TestRequestAndAnswer(t *testing.T) {
 func TestAuditSaysHowARunEnded(t *testing.T) {
 	path, begin := filepath.Join(t.TempDir(), "audit.jsonl"), time.Now().Truncate(time.Millisecond)
 	log, err := audit.Open(audit.Options{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer log.Close()
-	if _, err := audit.Wrap(ended{new(nsjail.Spec)}, log).Execute(t.Context(), &nsjail.Job{ID: "r"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(audit.Wrap(ended{new(nsjail.Spec)}, log).Execute(t.Context(), &nsjail.Job{ID: "r"}))(t)
 	text, err := os.ReadFile(path)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	last := lines[len(lines)-1]

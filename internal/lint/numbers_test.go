@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 	"brig/seccomp"
 )
@@ -67,17 +68,13 @@ func TestFilterNumbers(t *testing.T) {
 		t.Skipf("not amd64: %v", err)
 	}
 	table, err := nsjail.FilterTable("default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	m := regexp.MustCompile(`(?m)^ALLOW \((\d+)\)`).FindStringSubmatch(table)
 	if m == nil {
 		t.Fatalf("no number of permitted calls in:\n%.300s", table)
 	}
 	calls, err := strconv.Atoi(m[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p := regexp.MustCompile(`at most (\d+) system calls on x86-64, in at most (\d+) instructions`).FindStringSubmatch(read(t, "SPECIFICATION.md"))
 	if p == nil {
 		t.Fatal("SPECIFICATION.md has no promise on the filter")

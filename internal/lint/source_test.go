@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"brig/internal/test/must"
 )
 
 const (
@@ -63,9 +65,7 @@ func tree(t *testing.T, visit func(path string, text []byte)) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 func sources(t *testing.T) (list []source) {
@@ -75,10 +75,7 @@ func sources(t *testing.T) (list []source) {
 			return
 		}
 		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, path, text, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parser.ParseFile(fset, path, text, parser.ParseComments))(t)
 		list = append(list, source{path, text, f, fset})
 	})
 	if len(list) < 50 {
@@ -260,10 +257,7 @@ func TestCStatements(t *testing.T) {
 func TestLauncherStaysSmall(t *testing.T) {
 	total := 0
 	for _, name := range []string{"interpret.c", "spawn.c", "init.c", "keeper.c", "launcher.h"} {
-		text, err := os.ReadFile(filepath.Join(root, "nsjail/internal/launcher", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(root, "nsjail/internal/launcher", name)))(t)
 		lines, n := bytes.Count(text, []byte("\n")), cStatements(string(text))
 		total += n
 		if name == "interpret.c" && lines > maxInterpreter || name == "init.c" && n > maxInit {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -71,14 +73,8 @@ func TestStringBoundsAndEscapesWhatItPrints(t *testing.T) {
 func TestEncodeKeepsEverything(t *testing.T) {
 	p := everything()
 	for _, r := range []Request{{Cgroup: -1}, {Kind: Self, Cgroup: 1, CloneFlags: 1<<63 | 1, Ward: true}} {
-		b, err := p.Encode(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := decode(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(p.Encode(r))(t)
+		d := must.Get(decode(b))(t)
 		same(t, p, d)
 		if d.kind != uint32(r.Kind) || d.cgroup != int32(r.Cgroup) || d.clone != r.CloneFlags || d.flags == 1 != r.Ward {
 			t.Errorf("%+v became %+v", r, d)
@@ -93,10 +89,7 @@ func TestEncodeSharesArrays(t *testing.T) {
 		for range tries {
 			p.Add("exec", unix.SYS_EXECVE, Str("/bin/true"), argv, Strs(nil))
 		}
-		b, err := p.Encode(Request{Cgroup: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(p.Encode(Request{Cgroup: -1}))(t)
 		return len(b)
 	}
 	if one, six := size(1), size(6); six > one+1000 {
@@ -128,9 +121,7 @@ func TestEncodeRefusesTooMuch(t *testing.T) {
 			continue
 		}
 		d, err := decode(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		same(t, p, d)
 		if last := d.ops[len(d.ops)-1].save; last != 254 {
 			t.Errorf("the last slot is %d", last)

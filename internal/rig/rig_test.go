@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // TestMain runs the tests as root and as an ordinary user; Enter's own processes are already one of them.
@@ -26,11 +27,7 @@ func TestMain(m *testing.M) {
 
 func newRig(t *testing.T) *Rig {
 	t.Helper()
-	r, err := New(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must.Get(New(t.TempDir()))(t)
 }
 
 // TestServers reaches every server of W from H, without any jail: a suite that reaches nothing would prove nothing.
@@ -39,10 +36,7 @@ func TestServers(t *testing.T) {
 		return
 	}
 	r := newRig(t)
-	before, err := TakeSnapshot(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(TakeSnapshot(true))(t)
 	for _, c := range []struct{ network, address, send, want string }{
 		{"tcp", GoodAddr + ":17000", "x\n", "good " + GoodAddr},
 		{"tcp", EvilAddr + ":22", "x\n", "EVIL"},
@@ -73,10 +67,7 @@ func TestServers(t *testing.T) {
 			t.Errorf("no server has seen %v; they saw %v", want, visits)
 		}
 	}
-	after, err := TakeSnapshot(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(TakeSnapshot(true))(t)
 	if diff := before.Diff(after); diff != "" {
 		t.Errorf("nothing was changed, and the snapshots differ:\n%s", diff)
 	}
@@ -90,9 +81,7 @@ func exchange(t *testing.T, network, address, send string) string {
 		return ""
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.SetDeadline(time.Now().Add(10*time.Second)))
 	if _, err := io.WriteString(c, send); err != nil {
 		t.Error(err)
 	}
@@ -110,9 +99,7 @@ func TestCapture(t *testing.T) {
 		return
 	}
 	r := newRig(t)
-	if _, err := r.Capture.Take(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Capture.Take())(t)
 	exchange(t, "tcp", EvilAddr+":22", "x\n")
 	exchange(t, "tcp", GoodAddr+":22", "x\n")
 	exchange(t, "udp", "8.8.8.8:9999", "x")
@@ -144,10 +131,7 @@ func TestSnapshotSeesChanges(t *testing.T) {
 	var tcp, udp io.Closer // keeps the listeners open
 	defer func() { tcp.Close(); udp.Close() }()
 	const forwarding = "/proc/sys/net/ipv4/conf/h0/forwarding" // as the host's: docker turns that on
-	was, err := os.ReadFile(forwarding)
-	if err != nil {
-		t.Fatal(err)
-	}
+	was := must.Get(os.ReadFile(forwarding))(t)
 	for what, change := range map[string]func() error{
 		"ip -o link":                     func() error { return ip("link set h0 mtu 1400") },
 		"ip -o addr":                     func() error { return ip("addr add 100.127.0.9/32 dev h0") },
@@ -157,20 +141,14 @@ func TestSnapshotSeesChanges(t *testing.T) {
 		"listeners: tcp":                 func() (err error) { tcp, err = net.Listen("tcp4", "127.0.0.1:0"); return err },
 		"listeners: udp":                 func() (err error) { udp, err = net.ListenPacket("udp4", "127.0.0.1:0"); return err },
 	} {
-		before, err := TakeSnapshot(true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(TakeSnapshot(true))(t)
 		if err := change(); err != nil {
 			if os.IsPermission(err) {
 				continue // a sysctl's file is the real root's
 			}
 			t.Fatal(what, err)
 		}
-		after, err := TakeSnapshot(true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := must.Get(TakeSnapshot(true))(t)
 		if diff := before.Diff(after); !strings.Contains(diff, what) {
 			t.Errorf("%s: the snapshots differ only in %q", what, diff)
 		}
@@ -196,9 +174,7 @@ func TestCurl(t *testing.T) {
 		cmd := exec.Command("curl", "-sS", "-m", "10", "--output", "-", "--cacert", r.CAFile(), url)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := Start(cmd); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Start(cmd))
 		if err := cmd.Wait(); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %v %q, want %q in it", url, err, out.String(), want)
 		}
@@ -206,9 +182,7 @@ func TestCurl(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "grep CapEff /proc/self/status; id -u")
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	if err := Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Start(cmd))
 	if err := cmd.Wait(); err != nil || os.Getuid() != 0 && !strings.Contains(out.String(), "0000000000000000\n54321") {
 		t.Errorf("H's programs run with %q, %v", out.String(), err)
 	}

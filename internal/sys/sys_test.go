@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -28,9 +30,7 @@ func TestRetry(t *testing.T) {
 // Await waits for a pipe, and both return the error of what they call or of a closed file.
 func TestControlAndAwait(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer w.Close()
 	buf, calls := make([]byte, 1), 0
 	read := func(fd int) error {
@@ -59,9 +59,7 @@ func TestReadFile(t *testing.T) {
 	for _, size := range []int{0, 1, 4095, 4096, 4097, 300_000} {
 		name := filepath.Join(dir, "f")
 		want := strings.Repeat("x", size)
-		if err := os.WriteFile(name, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(want), 0o600))
 		if got, err := ReadFile(name); err != nil || string(got) != want {
 			t.Errorf("%d bytes: read %d, %v", size, len(got), err)
 		}
@@ -80,28 +78,18 @@ func TestReadFile(t *testing.T) {
 
 func TestReadFileIsBounded(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "sparse")
-	if err := os.WriteFile(name, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(name, maxFile+1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, nil, 0o600))
+	must.Do(t, os.Truncate(name, maxFile+1))
 	if _, err := ReadFile(name); !errors.Is(err, unix.EFBIG) {
 		t.Error(err)
 	}
 }
 
 func TestOpenat2(t *testing.T) {
-	dir, err := unix.Open(t.TempDir(), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(unix.Open(t.TempDir(), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0))(t)
 	defer unix.Close(dir)
 	how := unix.OpenHow{Flags: unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC, Mode: 0o600, Resolve: unix.RESOLVE_BENEATH}
-	fd, err := Openat2(dir, "f", &how)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(Openat2(dir, "f", &how))(t)
 	defer unix.Close(fd)
 	if n, err := Write(fd, []byte("abc")); n != 3 || err != nil {
 		t.Error(n, err)
@@ -122,19 +110,11 @@ func TestOpenat2(t *testing.T) {
 func TestLookups(t *testing.T) {
 	name := t.TempDir()
 	for link, text := range map[string]string{"out": "/etc/hostname", "in": "/f"} {
-		if err := os.Symlink(text, filepath.Join(name, link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(text, filepath.Join(name, link)))
 	}
-	dir, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0))(t)
 	defer unix.Close(dir)
-	fd, err := OpenBeneath(dir, "f", unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(OpenBeneath(dir, "f", unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL))(t)
 	unix.Close(fd)
 	for path, want := range map[string][2]error{"f": {nil, nil}, "in": {unix.ELOOP, nil}, "out": {unix.ELOOP, unix.ENOENT},
 		"../x": {unix.EXDEV, unix.ENOENT}, "/f": {unix.EXDEV, nil}} {
@@ -152,9 +132,7 @@ func TestLookups(t *testing.T) {
 
 func TestXattrs(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	fd, value := int(f.Fd()), strings.Repeat("x", 3000)
 	if err := unix.Fsetxattr(fd, "user.a", []byte(value), 0); err == unix.EOPNOTSUPP {
@@ -186,10 +164,7 @@ func TestFlock(t *testing.T) {
 	name := t.TempDir()
 	var files [2]*os.File
 	for i := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(name))(t)
 		defer f.Close()
 		files[i] = f
 	}
@@ -202,9 +177,7 @@ func TestFlock(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	f, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	list, err := Numbers("/proc/self/fd")
 	if err != nil || !slices.Contains(list, int(f.Fd())) {

@@ -6,14 +6,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // The C side has the same numbers, and a binary that was not asked for anything else uses all.
 func TestTricks(t *testing.T) {
-	text, err := os.ReadFile("../../nsjail/internal/launcher/launcher.h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../nsjail/internal/launcher/launcher.h"))(t)
 	list := regexp.MustCompile(`(?s)enum trick \{(.*?)\}`).FindStringSubmatch(string(text))
 	if list == nil {
 		t.Fatal("launcher.h has no enum trick")
@@ -36,10 +35,7 @@ func TestTricks(t *testing.T) {
 
 // RATIONALE.md has the gain of each, which is what keeps it: 2 % at least.
 func TestGains(t *testing.T) {
-	text, err := os.ReadFile("../../RATIONALE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../RATIONALE.md"))(t)
 	for _, trick := range All() {
 		row := regexp.MustCompile(`(?m)^\| ` + trick.String() + ` \|.*\| ([\d.]+) % \|$`).FindSubmatch(text)
 		if row == nil {

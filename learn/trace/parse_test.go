@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"brig/internal/test/must"
 	"brig/learn"
 
 	"golang.org/x/sys/unix"
@@ -49,14 +50,9 @@ func FuzzMessages(f *testing.F) {
 // TestPeek: memory is read up to the page that is not there.
 func TestPeek(t *testing.T) {
 	page := os.Getpagesize()
-	m, err := unix.Mmap(-1, 0, 2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(unix.Mmap(-1, 0, 2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON))(t)
 	defer unix.Munmap(m)
-	if err := unix.Mprotect(m[page:], unix.PROT_NONE); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mprotect(m[page:], unix.PROT_NONE))
 	copy(m[page-9:], "/a/path\000x")
 	for from, want := range map[int]string{page - 9: "/a/path", page - 1: "none", page: "none", 0: ""} {
 		got, ok := text(os.Getpid(), addressOf(m, from))
@@ -76,19 +72,13 @@ func TestPeek(t *testing.T) {
 func TestNodes(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"in/sub", "real"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(dir, d), 0o755))
 	}
 	for name, text := range map[string]string{"real/file": "", "in/run": "#! " + dir + "/real/sh -e\n", "real/sh": ""} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
 	for name, to := range map[string]string{"in/abs": dir + "/real/file", "in/rel": "../other/file", "in/loop": "loop", "in/up": "../../../../.." + dir + "/real/file"} {
-		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, filepath.Join(dir, name)))
 	}
 	places := []learn.Place{{At: "/", Host: "/"}, {At: "/in", Host: dir + "/in"}, {At: "/other", Host: dir + "/real"},
 		{At: "/no/where", Host: dir}}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/cmd/brig/internal/convert"
+	"brig/internal/test/must"
 )
 
 // usual are the steps that every command line has become.
@@ -31,10 +32,7 @@ func shown(j *convert.Jail) string {
 }
 
 func TestConvert(t *testing.T) {
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := must.Get(os.Getwd())(t)
 	const inherits = "--pass-env *"
 	for line, want := range map[string]string{
 		"--unshare-all --ro-bind / / --proc /proc --dev /dev --bind HERE HERE": "--rootfs /; bind HERE HERE writable=true; --workdir HERE; " + inherits +

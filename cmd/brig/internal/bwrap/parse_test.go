@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -23,12 +24,9 @@ func fields(t *testing.T, line string) (*Options, error) {
 }
 
 func TestStepsKeepTheirOrder(t *testing.T) {
-	o, err := fields(t, "--ro-bind /usr /usr --perms 1777 --size 0x1000 --tmpfs /tmp --args 3 --bind-try . /w "+
+	o := must.Get(fields(t, "--ro-bind /usr /usr --perms 1777 --size 0x1000 --tmpfs /tmp --args 3 --bind-try . /w "+
 		"--overlay-src /a --overlay-src /b --overlay up work /o --perms 0400 --file 9 /f --symlink usr/bin /bin --hostname box --unshare-uts "+
-		"--chmod 0700 /w --bind-fd 7 /seven -- id -u")
-	if err != nil {
-		t.Fatal(err)
-	}
+		"--chmod 0700 /w --bind-fd 7 /seven -- id -u"))(t)
 	want := []Step{{Kind: nsjail.StepROBind, Source: "/usr", Target: "/usr", FD: NoFD}, {Kind: nsjail.StepTmpfs, Target: "/tmp", FD: NoFD, Perms: 0o1777,
 		Size: 4096}, {Kind: nsjail.StepDir, Target: "/args", FD: NoFD, Perms: 0o755}, {Kind: nsjail.StepBind, Source: ".", Target: "/w", Try: true, FD: NoFD},
 		{Kind: nsjail.StepOverlay, Source: "up", Work: "work", Target: "/o", Lower: []string{"/b", "/a"}, FD: NoFD},

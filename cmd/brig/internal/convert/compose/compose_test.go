@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/cmd/brig/internal/convert"
+	"brig/internal/test/must"
 )
 
 // read converts the service "app" with these keys, in a file with these other sections, both in JSON.
@@ -95,9 +96,7 @@ func TestKeys(t *testing.T) {
 // TestEveryKey: each key of the compose specification is in the table, and no other.
 func TestEveryKey(t *testing.T) {
 	names, err := os.ReadFile("testdata/keys.txt") // of the compose specification, services
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var have []string
 	for _, w := range convert.Words(table) {
 		have = append(have, w.Name)
@@ -138,9 +137,7 @@ func TestRefused(t *testing.T) {
 		f := &File{Lookup: os.LookupEnv}
 		d := json.NewDecoder(strings.NewReader(doc))
 		d.UseNumber()
-		if err := d.Decode(&f.Doc); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Decode(&f.Doc))
 		if _, err := Convert(f, ""); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", doc, err, want)
 		}
@@ -170,10 +167,7 @@ func FuzzConvert(f *testing.F) {
 func TestHostileNames(t *testing.T) {
 	name := "\x1b[31m\n" + strings.Repeat("x", 1<<16)
 	f := &File{Lookup: os.LookupEnv, Doc: map[string]any{"services": map[string]any{name: map[string]any{"build": ".", "gpus": "all"}}}}
-	j, err := Convert(f, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(Convert(f, ""))(t)
 	for _, n := range j.Notes {
 		if strings.ContainsAny(n.String(), "\x1b\n") || len(n.String()) > 1000 {
 			t.Errorf("%.100q: %d bytes", n.String(), len(n.String()))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/cmd/brig/internal/convert"
+	"brig/internal/test/must"
 )
 
 const profileNote = "the jail's own fences stand in for docker's profile; write --apparmor PROFILE for one that the host has loaded"
@@ -52,9 +53,7 @@ func text(j *convert.Jail) string {
 // TestEveryFlag: each flag that docker 28 lists becomes a flag of brig run, is so in every jail, or has a note.
 func TestEveryFlag(t *testing.T) {
 	names, err := os.ReadFile("testdata/flags.txt") // the names in docker run --help
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	bare := map[string]bool{}
 	for _, w := range convert.Words(Table) {
 		if _, twice := bare[w.Name]; twice {
@@ -97,9 +96,7 @@ func TestEveryFlag(t *testing.T) {
 	}
 	const file = "testdata/becomes.txt"
 	if *update {
-		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(out.String()), 0o644))
 	}
 	if want, err := os.ReadFile(file); err != nil || string(want) != out.String() {
 		t.Errorf("%s is stale (%v); run go test ./cmd/brig/internal/convert/docker -update and read the change", file, err)
