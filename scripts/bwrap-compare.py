@@ -114,7 +114,7 @@ class Case:
         if kind.startswith("--ro") and not self.open and r.random() < 0.15:  # much: where its files are not listed
             return [kind, r.choice(["/", "/tmp", "/proc"]), r.choice(["/mnt", "/mnt/y", "/home/much"])]
         if kind.startswith("--ro"):
-            own += ["/usr/share", "/etc", "/dev/null"]
+            own += ["/usr/share", "/etc", "/dev/null", self.root + "/up"]
         return [kind, r.choice(own), self.target()]
 
     def steps(self):
@@ -160,6 +160,7 @@ def plant(root):
         with open(os.path.join(root, f), "w") as out:
             out.write(f)
     os.symlink("dst", os.path.join(root, "link"))
+    os.symlink(os.path.relpath("/usr/share", root), os.path.join(root, "up"))
 
 
 def listing(root):

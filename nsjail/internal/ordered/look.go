@@ -35,8 +35,9 @@ type Facts struct {
 
 // Source is what a step refers to on the host.
 type Source struct {
-	Path     string
-	Missing  bool // for a Try: the step is left out
+	Path     string   // without links: one that leads up to "/" would meet what covers it while the jail is made
+	Layers   []string // of an overlay: the upper directory, the work directory and the lower ones
+	Missing  bool     // for a Try: the step is left out
 	Dir      bool
 	Root     bool   // it is the caller's root
 	Dev, Ino uint64 // of a descriptor's file
@@ -101,12 +102,13 @@ func (f *Facts) look(j *Jail, i int) (src Source, err error) {
 		return f.bindSource(s)
 	case Overlay, TmpOverlay, ROOverlay:
 		for _, p := range append([]string{s.Source, s.Work}, s.Lower...) {
-			if p == "" {
-				continue
+			var layer Source
+			if p != "" {
+				if layer, err = f.bindSource(&Step{Source: p, FD: NoFD}); err != nil {
+					return src, err
+				}
 			}
-			if _, err := f.bindSource(&Step{Source: p, FD: NoFD}); err != nil {
-				return src, err
-			}
+			src.Layers = append(src.Layers, layer.Path)
 		}
 	case Symlink:
 		src.Same, err = f.sameLink(j, i)
@@ -140,8 +142,8 @@ func (f *Facts) bindSource(s *Step) (src Source, err error) {
 			err = unix.Fstat(s.FD, &st)
 		}
 		src.Dev, src.Ino = st.Dev, st.Ino
-	} else {
-		_, err = sys.Retry(func() (int, error) { return 0, unix.Stat(src.Path, &st) })
+	} else if _, err = sys.Retry(func() (int, error) { return 0, unix.Stat(src.Path, &st) }); err == nil {
+		src.Path, err = filepath.EvalSymlinks(src.Path)
 	}
 	switch {
 	case s.Try && errors.Is(err, unix.ENOENT):
@@ -153,17 +155,7 @@ func (f *Facts) bindSource(s *Step) (src Source, err error) {
 		return src, spec.CallerError("Can't find source path "+words.Printable(s.Source), err.Error(),
 			"create it, or use the option that ends in -try")
 	}
-	src.Dir = st.Mode&unix.S_IFMT == unix.S_IFDIR
-	var root unix.Stat_t
-	if err := unix.Stat("/", &root); err != nil {
-		return src, os.NewSyscallError("stat", err)
-	}
-	if st.Dev == root.Dev && st.Ino == root.Ino {
-		real, err := filepath.EvalSymlinks(src.Path) // a bind of the root elsewhere is another mount
-		if src.Root = real == "/"; err != nil {
-			return src, err
-		}
-	}
+	src.Dir, src.Root = st.Mode&unix.S_IFMT == unix.S_IFDIR, src.Path == "/"
 	return src, nil
 }
 

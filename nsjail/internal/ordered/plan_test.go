@@ -35,7 +35,7 @@ func machine(uid int, j *Jail) *Facts {
 	for i := range j.Steps {
 		s := &j.Steps[i]
 		f.Sources = append(f.Sources, Source{Path: s.Source, Dir: !strings.HasSuffix(s.Source, ".txt"), Root: s.Source == "/",
-			Missing: s.Try})
+			Missing: s.Try, Layers: append([]string{s.Source, s.Work}, s.Lower...)})
 	}
 	return f
 }
@@ -57,7 +57,7 @@ func cases() map[string]struct {
 			Step{Kind: File, Target: "/d/f", Data: []byte("abc"), Perms: 0o640}, Step{Kind: ROBindData, Target: "/d/g", Perms: 0o600},
 			Step{Kind: Chmod, Target: "/d", Perms: 0o755}, Step{Kind: RemountRO, Target: "/d"}, Step{Kind: Mqueue, Target: "/q"},
 			Step{Kind: Hostname, Target: "box"})},
-		"overlays": {1000, bare(Step{Kind: TmpOverlay, Target: "/t", Lower: []string{"rel", "/b"}},
+		"overlays": {1000, bare(Step{Kind: TmpOverlay, Target: "/t", Lower: []string{"/home/a/rel", "/b"}},
 			Step{Kind: Overlay, Source: "/up", Work: "/work", Target: "/o", Lower: []string{"/b"}})},
 		"devices": {1000, bare(Step{Kind: Proc, Target: "/proc"}, Step{Kind: Dev, Target: "/dev"})},
 		"joined":  {1000, bare(Step{Kind: Bind, Source: "/", Target: "/"})},

@@ -67,7 +67,7 @@ func (r *resolver) step(s *Step, src *Source) error {
 	case DevBind:
 		t.Bind(&from, target, noSUID)
 	case Overlay, TmpOverlay, ROOverlay:
-		return r.overlay(s, target)
+		return r.overlay(s, src.Layers, target)
 	case Proc:
 		r.procfs(target)
 	case Dev:
@@ -121,16 +121,13 @@ func tmpfsOptions(s *Step) [][2]string {
 	return options
 }
 
-func (r *resolver) overlay(s *Step, target string) error {
-	l := rootfs.Layers{Memory: s.Kind == TmpOverlay}
+func (r *resolver) overlay(s *Step, layers []string, target string) error {
+	l := rootfs.Layers{Lower: layers[2:], Memory: s.Kind == TmpOverlay}
 	if len(s.Lower) > rootfs.MaxLayers {
 		return spec.CallerError("--overlay-src", fmt.Sprintf("more than %d of them", rootfs.MaxLayers), "merge some")
 	}
-	for _, p := range s.Lower {
-		l.Lower = append(l.Lower, r.f.abs(p))
-	}
 	if s.Kind == Overlay {
-		l.Upper, l.Work = r.f.abs(s.Source), r.f.abs(s.Work)
+		l.Upper, l.Work = layers[0], layers[1]
 	}
 	r.tree.Overlay(&l, target)
 	return nil
