@@ -26,7 +26,7 @@ func TestGroupedFlags(t *testing.T) {
 	}
 	grouped := map[string]bool{"pids-limit": true, "no-init": true, "tier": true}
 	for _, r := range nsjail.LimitTable() {
-		if r.Group != nil {
+		if r.Mechanism != "" || r.Files != "" {
 			grouped[r.Flag] = true
 		}
 	}

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"reflect"
+	"strings"
 	"time"
 
 	"brig/cgroup"
@@ -116,7 +117,6 @@ type Limit struct {
 
 	Mechanism string // the rows of package cgroup that enforce it, separated by blanks; "" if it modifies another's
 	Files     string // the control group files of both versions that it sets, separated by blanks
-	Group     func(l *Limits, g *cgroup.Limits)
 }
 
 // WithoutKeeper returns the limits without those that the keeper alone holds.
@@ -156,8 +156,7 @@ var limitRows = []Limit{
 		Flag: "cpu-time", Value: "TIME", Usual: 4, Example: "10s", Counted: true,
 		Help:      "the processor time of all processes together; of each by itself where there is no control group",
 		Aliases:   "--max-cpu-time --cpu-limit --cpu-time-limit",
-		Mechanism: "cpu_time",
-		Group:     func(l *Limits, g *cgroup.Limits) { g.CPUTime = l.CPUTime > 0 }},
+		Mechanism: "cpu_time"},
 	{Name: "processes", Field: func(l *Limits) any { return &l.Processes },
 		Flag: "pids-limit", Value: "N", Usual: 5, Default: true, Counted: true,
 		Help: "the number of processes and threads at once (default 1024; 0 or -1 for no limit)",
@@ -177,91 +176,108 @@ var limitRows = []Limit{
 		Aliases: "--cgroup-mem-max --MemoryMax --mem --max-memory --max-mem --memory-limit --mem-limit " +
 			"--memory-max --cg-mem",
 		Mechanism: "memory memory_sockets",
-		Files:     "memory.max memory.limit_in_bytes memory.swap.max memory.memsw.limit_in_bytes",
-		Group:     func(l *Limits, g *cgroup.Limits) { g.Memory = int64(l.Memory) }},
+		Files:     "memory.max memory.limit_in_bytes memory.swap.max memory.memsw.limit_in_bytes"},
 	{Name: "memory_high", Field: func(l *Limits) any { return &l.MemoryHigh },
 		Flag: "memory-high", Value: "SIZE", Example: "512m", Zero: noRoom, Below: true, Counted: true,
 		Help:      "above SIZE memory is reclaimed and the jail slowed down, not killed",
 		Aliases:   "--MemoryHigh",
-		Mechanism: "memory_high", Files: "memory.high",
-		Group: func(l *Limits, g *cgroup.Limits) { g.MemoryHigh = int64(l.MemoryHigh) }},
+		Mechanism: "memory_high", Files: "memory.high"},
 	{Name: "memory_swap", Field: func(l *Limits) any { return &l.MemorySwap },
 		Flag: "memory-swap", Value: "SIZE", Usual: 7, Example: "512m", Zero: noRoom, AnyOf: true,
 		Help:      "memory and swap together; -1 for any amount of swap (default: that of --memory, so none)",
 		Aliases:   "--cgroup-mem-memsw-max",
-		Mechanism: "memory_swap", Files: "memory.swap.max memory.memsw.limit_in_bytes",
-		Group: func(l *Limits, g *cgroup.Limits) { g.Swap = l.swap() }},
+		Mechanism: "memory_swap", Files: "memory.swap.max memory.memsw.limit_in_bytes"},
 	{Name: "memory_zswap", Field: func(l *Limits) any { return &l.MemoryZswap },
 		Flag: "memory-zswap", Value: "SIZE", Example: "64m", Zero: noRoom,
 		Help:      "at most SIZE is kept compressed in zswap before it is swapped to disk",
 		Aliases:   "--MemoryZSwapMax",
-		Mechanism: "memory_zswap", Files: "memory.zswap.max",
-		Group: func(l *Limits, g *cgroup.Limits) { g.Zswap = int64(l.MemoryZswap) }},
+		Mechanism: "memory_zswap", Files: "memory.zswap.max"},
 	{Name: "memory_low", Field: func(l *Limits) any { return &l.MemoryLow },
 		Flag: "memory-reservation", Value: "SIZE", Example: "512m", Zero: noReserve, Below: true, Feature: "priority",
 		Help:      "below SIZE nothing is reclaimed while other groups have memory to reclaim",
 		Aliases:   "--MemoryLow --memory-low",
-		Mechanism: "memory_low", Files: "memory.low memory.soft_limit_in_bytes",
-		Group: func(l *Limits, g *cgroup.Limits) { g.MemoryLow = int64(l.MemoryLow) }},
+		Mechanism: "memory_low", Files: "memory.low memory.soft_limit_in_bytes"},
 	{Name: "memory_min", Field: func(l *Limits) any { return &l.MemoryMin },
 		Flag: "memory-min", Value: "SIZE", Example: "512m", Zero: noReserve, Below: true, Feature: "priority",
 		Help:      "below SIZE nothing is ever reclaimed",
 		Aliases:   "--MemoryMin",
-		Mechanism: "memory_min", Files: "memory.min",
-		Group: func(l *Limits, g *cgroup.Limits) { g.MemoryMin = int64(l.MemoryMin) }},
+		Mechanism: "memory_min", Files: "memory.min"},
 	{Name: "no_oom_group", Field: func(l *Limits) any { return &l.NoOOMGroup },
 		Flag: "no-oom-group",
-		Help: "out of memory kills one process instead of the whole jail", Files: "memory.oom.group",
-		Group: func(l *Limits, g *cgroup.Limits) { g.NoOOMGroup = l.NoOOMGroup }},
+		Help: "out of memory kills one process instead of the whole jail", Files: "memory.oom.group"},
 	{Name: "cpus", Field: func(l *Limits) any { return &l.CPUs },
 		Flag: "cpus", Value: "N", Usual: 8, Counted: true,
 		Help:      "processor time, counted in processors, such as 0.5",
 		Aliases:   "--cpu-count",
-		Mechanism: "cpus", Files: "cpu.max cpu.cfs_quota_us cpu.cfs_period_us",
-		Group: func(l *Limits, g *cgroup.Limits) { g.CPUQuota = l.quota() }},
+		Mechanism: "cpus", Files: "cpu.max cpu.cfs_quota_us cpu.cfs_period_us"},
 	{Name: "cpu_period", Field: func(l *Limits) any { return &l.CPUPeriod },
 		Flag: "cpu-period", Value: "TIME", Example: "50ms", Zero: noSpan,
 		Help:    "the period that --cpus is measured in, 1ms to 1s (default 100ms)",
-		Aliases: "--CPUQuotaPeriodSec",
-		Group:   func(l *Limits, g *cgroup.Limits) { g.CPUPeriod = time.Duration(l.CPUPeriod) }},
+		Aliases: "--CPUQuotaPeriodSec"},
 	{Name: "cpu_burst", Field: func(l *Limits) any { return &l.CPUBurst },
 		Flag: "cpu-burst", Value: "TIME", Example: "20ms", Zero: noSpan, Feature: "priority",
 		Help:      "the unused time that may be saved up for later periods",
-		Mechanism: "cpu_burst", Files: "cpu.max.burst cpu.cfs_burst_us",
-		Group: func(l *Limits, g *cgroup.Limits) { g.CPUBurst = time.Duration(l.CPUBurst) }},
+		Mechanism: "cpu_burst", Files: "cpu.max.burst cpu.cfs_burst_us"},
 	{Name: "cpu_weight", Field: func(l *Limits) any { return &l.CPUWeight },
 		Flag: "cpu-weight", Value: "N", Feature: "priority",
 		Help:      "the share when processors are short, 1 to 10000 (default 100)",
 		Aliases:   "--nice-level --CPUWeight",
-		Mechanism: "cpu_weight", Files: "cpu.weight cpu.weight.nice cpu.shares",
-		Group: func(l *Limits, g *cgroup.Limits) { g.CPUWeight = l.CPUWeight }},
+		Mechanism: "cpu_weight", Files: "cpu.weight cpu.weight.nice cpu.shares"},
 	{Name: "cpuset", Field: func(l *Limits) any { return &l.CPUSet },
 		Flag: "cpuset-cpus", Value: "LIST", Example: "0-3", Feature: "cpuset",
 		Help:      "the processors to run on, such as 0-3,6",
 		Aliases:   "--AllowedCPUs",
-		Mechanism: "cpuset", Files: "cpuset.cpus",
-		Group: func(l *Limits, g *cgroup.Limits) { g.CPUs = l.CPUSet }},
+		Mechanism: "cpuset", Files: "cpuset.cpus"},
 	{Name: "cpuset_mems", Field: func(l *Limits) any { return &l.CPUSetMems },
 		Flag: "cpuset-mems", Value: "LIST", Example: "0", Feature: "cpuset",
 		Help:      "the memory nodes to allocate from, such as 0",
 		Aliases:   "--AllowedMemoryNodes",
-		Mechanism: "cpuset", Files: "cpuset.mems",
-		Group: func(l *Limits, g *cgroup.Limits) { g.Mems = l.CPUSetMems }},
+		Mechanism: "cpuset", Files: "cpuset.mems"},
 	{Name: "io", Field: func(l *Limits) any { return &l.IO }, Feature: "io",
 		Mechanism: "io",
 		Files: "io.max blkio.throttle.read_bps_device blkio.throttle.write_bps_device " +
-			"blkio.throttle.read_iops_device blkio.throttle.write_iops_device",
-		Group: func(l *Limits, g *cgroup.Limits) { g.IO = l.rates() }},
+			"blkio.throttle.read_iops_device blkio.throttle.write_iops_device"},
 	{Name: "io_weight", Field: func(l *Limits) any { return &l.IOWeight },
 		Flag: "io-weight", Value: "N", Feature: "priority",
 		Help:      "the share when a block device is busy, 1 to 10000 (default 100)",
 		Aliases:   "--IOWeight",
-		Mechanism: "io_weight", Files: "io.weight io.bfq.weight blkio.weight blkio.bfq.weight",
-		Group: func(l *Limits, g *cgroup.Limits) { g.IOWeight = l.IOWeight }},
+		Mechanism: "io_weight", Files: "io.weight io.bfq.weight blkio.weight blkio.bfq.weight"},
 	{Name: "hugetlb", Field: func(l *Limits) any { return &l.HugeTLB },
-		Mechanism: "hugetlb",
-		Group:     func(l *Limits, g *cgroup.Limits) { g.HugeTLB = l.hugePages() }},
+		Mechanism: "hugetlb"},
 	{Name: "cgroup", Field: func(l *Limits) any { return &l.Cgroup }, Feature: "cgroup_files",
-		Mechanism: "cgroup_file",
-		Group:     func(l *Limits, g *cgroup.Limits) { g.Files = l.files() }},
+		Mechanism: "cgroup_file"},
+}
+
+// Group returns the limits for package cgroup, except those that depend on the machine: Processes, and the numbers of
+// block devices.
+func (l *Limits) Group() *cgroup.Limits {
+	_, quota := l.bandwidth()
+	g := &cgroup.Limits{Memory: int64(l.Memory), MemoryHigh: int64(l.MemoryHigh), MemoryLow: int64(l.MemoryLow),
+		MemoryMin: int64(l.MemoryMin), Swap: l.swap(), Zswap: int64(l.MemoryZswap), NoOOMGroup: l.NoOOMGroup,
+		CPUQuota: time.Duration(quota) * time.Microsecond, CPUPeriod: time.Duration(l.CPUPeriod),
+		CPUBurst: time.Duration(l.CPUBurst), CPUWeight: l.CPUWeight, CPUTime: l.CPUTime > 0, CPUs: l.CPUSet,
+		Mems: l.CPUSetMems, IOWeight: l.IOWeight, HugeTLB: map[string]int64{}}
+	for _, io := range l.IO {
+		g.IO = append(g.IO, cgroup.Device{ReadBps: int64(io.ReadBps), WriteBps: int64(io.WriteBps),
+			ReadIOPS: io.ReadIOPS, WriteIOPS: io.WriteIOPS})
+	}
+	for size, n := range l.HugeTLB {
+		g.HugeTLB[size] = int64(n)
+	}
+	for _, f := range l.Cgroup {
+		name, value, _ := strings.Cut(f, "=")
+		g.Files = append(g.Files, cgroup.File{Name: name, Value: value})
+	}
+	return g
+}
+
+// swap returns the limit on swap, without memory.
+func (l *Limits) swap() cgroup.Swap {
+	switch {
+	case l.MemorySwap < 0:
+		return cgroup.Swap{Set: true, Max: -1}
+	case l.MemorySwap > 0:
+		return cgroup.Swap{Set: true, Max: int64(l.MemorySwap - l.Memory)}
+	}
+	return cgroup.Swap{Set: l.Memory > 0, Implied: l.Memory > 0}
 }

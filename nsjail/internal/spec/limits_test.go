@@ -35,7 +35,8 @@ func TestLimitRows(t *testing.T) {
 		if (r.Flag == "") != (r.Help == "") || strings.HasSuffix(r.Help, ".") {
 			t.Errorf("%s: flag %q, help %q", r.Name, r.Flag, r.Help)
 		}
-		if (r.Mechanism != "") && r.Group == nil {
+		set := &Limits{}
+		if sample(r.Field(set)); r.Mechanism != "" && reflect.DeepEqual(set.Group(), l.Group()) {
 			t.Errorf("%s has the mechanism %s, and is not handed to package cgroup", r.Name, r.Mechanism)
 		}
 		for _, m := range strings.Fields(r.Mechanism) {
@@ -63,6 +64,10 @@ func sample(field any) {
 		*v = "0"
 	case *bool:
 		*v = true
+	case *map[string]Bytes:
+		*v = map[string]Bytes{"2MB": 1}
+	case *[]string:
+		*v = []string{"memory.oom.group=0"}
 	case *[]IOLimit:
 		*v = []IOLimit{{Path: "/dev/sda", ReadBps: 1, WriteBps: 1, ReadIOPS: 1, WriteIOPS: 1}}
 	}
