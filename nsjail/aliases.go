@@ -60,10 +60,9 @@ const (
 
 // Whose fault an Error is.
 const (
-	FaultCaller  = spec.FaultCaller
-	FaultHost    = spec.FaultHost
-	FaultBrig    = spec.FaultBrig
-	FaultPayload = spec.FaultPayload
+	FaultCaller = spec.FaultCaller
+	FaultHost   = spec.FaultHost
+	FaultBrig   = spec.FaultBrig
 )
 
 // The defaults of a Spec. Sizes are in bytes.
@@ -134,10 +133,6 @@ func Sensitive(name string) bool { return host.Sensitive(name) }
 func PassEnv(patterns, environ []string) (passed []string, err error) {
 	return host.PassEnv(patterns, environ)
 }
-
-// BuildEnv returns the payload's environment: PATH, HOME, LANG and TERM unless Spec.BareEnv is set, then the passed
-// variables, then Spec.Env.
-func BuildEnv(s *Spec, passed []string, term string) []string { return host.BuildEnv(s, passed, term) }
 
 // SeccompNames returns the names of the built-in filters for Spec.Seccomp. Any other value is a file.
 func SeccompNames() []string { return host.SeccompNames() }

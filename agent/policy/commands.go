@@ -111,7 +111,7 @@ func candidates(s *nsjail.Spec, v *view) (list []candidate, err error) {
 	dirs := nsjail.DefaultPath
 	for _, e := range s.Env {
 		if value, ok := strings.CutPrefix(e, "PATH="); ok {
-			dirs = value // the last one counts, as in nsjail.BuildEnv
+			dirs = value // the last one counts, as in the jail
 		}
 	}
 	if slices.Contains(s.PassEnv, "PATH") ||
