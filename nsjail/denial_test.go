@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,8 +92,10 @@ chroot()`, "chroot 1"},
 			t.Parallel()
 			_, r := mustRun(t, python(t, refused+c.script))
 			got := denials(r)
-			if last := strings.TrimPrefix(got, "unshare "); c.want == "chroot 1" && last != got { // a number that differs
-				_, got, _ = strings.Cut(got, ", ")
+			if c.want == "chroot 1" { // the number of calls of unshare differs
+				got = strings.Join(slices.DeleteFunc(strings.Split(got, ", "), func(d string) bool {
+					return strings.HasPrefix(d, "unshare ")
+				}), ", ")
 			}
 			if got != c.want || r.Status != StatusOK || r.Violation != nil {
 				t.Errorf("%s, want %s; %s %d %v", denials(r), c.want, r.Status, r.ExitCode, r.Violation)
