@@ -69,7 +69,7 @@ func (c *Cmd) takeChanges() error {
 	return c.dropChanges()
 }
 
-// dropChanges drops the changes that nobody takes.
+// dropChanges drops the changes that do not go into the Result.
 func (c *Cmd) dropChanges() error {
 	var errs []error
 	for i := range c.changes {
@@ -82,8 +82,8 @@ func (c *Cmd) dropChanges() error {
 	return errors.Join(errs...)
 }
 
-// openStores makes the directories for changes on disk, once for each Cmd, and puts them into the Host, where Look has
-// put what stands for them.
+// openStores makes the directories for changes on disk, once for each Cmd, and replaces Look's placeholders for them in
+// the Host.
 func (c *Cmd) openStores(h *host.Host) error {
 	if h.Scratch != "" && h.HasTier() { // or Resolve returns the error
 		m := spec.Mount{Target: "$TMPDIR", Size: spec.DefaultTmpfsSize, Inodes: spec.DefaultTmpfsInodes}
@@ -134,8 +134,8 @@ func (c *Cmd) openStore(i int, m spec.Mount, mode uint32, h *host.Host) error {
 	return nil
 }
 
-// CollectStores removes the changes on disk that killed processes of this user have left. busy is the number of those
-// that living processes have.
+// CollectStores removes the changes on disk that killed processes of this user have left. busy is the number of stores
+// in use.
 func CollectStores() (removed []string, busy int, err error) {
 	dir, err := host.StoreDir()
 	if err != nil {

@@ -36,16 +36,16 @@ const payloadPause = 20 * time.Millisecond
 
 // PrestartRunning keeps n payloads of a Spec parked: each was started in a jail of its own, has written PayloadReady as
 // its only output, and waits for what it reads from its standard input. Each serves one run, see Cmd.Handover, and is
-// replaced in the background. It has no limit on time until then but RLIMIT_CPU, which counts on in the run: without a
-// control group that is cpu_time, and with one, at least a second more. The caller's secrets must not be in the Spec,
+// replaced in the background. Until then its only limit on time is RLIMIT_CPU, which is not reset for the run: it is
+// cpu_time without a control group, and at least a second more with one. The caller's secrets must not be in the Spec,
 // since the payload runs before it is known for whom.
 //
 // The Spec may have mounts of the types tmpfs, dir, symlink and data, and read-only binds of what the caller holds open
-// (Mount.Held). It must have an init and no terminal, and its
-// network must be loopback or none. PrestartRunning parks the first payload before it returns, and returns its error,
-// with the last line of its stderr if it does not get ready. A second call for the same Spec changes n, but not if it
-// fails; 0 ends the pool. A parked payload holds the memory of its processes, five descriptors, one for a network
-// namespace of RunnerOptions.Pool and, if its limits need a control group, that and up to six for each hierarchy of it.
+// (Mount.Held). It must have an init and no terminal, and its network must be loopback or none. PrestartRunning parks
+// the first payload before it returns, and returns its error, with the last line of its stderr if it does not get
+// ready. A second call for the same Spec changes n, but not if it fails; 0 ends the pool. A parked payload holds the
+// memory of its processes, five descriptors, one for a network namespace of RunnerOptions.Pool and, if its limits need
+// a control group, that and up to six for each hierarchy of it.
 func (r *Runner) PrestartRunning(s spec.Spec, n int) error {
 	if err := r.mayPrestart(&s, n); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (y *payloadPool) wanted() int {
 	return y.Want
 }
 
-// cannotRunAhead returns what a Spec has that only a run can have, or "".
+// cannotRunAhead returns the part of a Spec that no parked payload can have, or "".
 func cannotRunAhead(s *spec.Spec) string {
 	switch {
 	case s.TTY:

@@ -32,7 +32,7 @@ type planTemplate struct {
 	digest func() ([]byte, error) // of the prefix
 	mounts int64                  // warmRoot.mounts.Changes before the Host was looked at
 
-	starts int // without a parked jail
+	starts int // starts without a parked jail
 
 	uses int  // current starts that use file and the sources
 	gone bool // no other start may use it

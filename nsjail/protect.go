@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdPlaces puts something at the places of absent protected paths, until the run ends.
+// holdPlaces makes a ghost at each absent protected path, until the run ends.
 func (c *Cmd) holdPlaces(h *host.Host) (err error) {
 	mode := os.FileMode(0o700) // as the stores make it
 	if os.Geteuid() == 0 {
@@ -48,8 +48,8 @@ func (c *Cmd) holdPlaces(h *host.Host) (err error) {
 	return nil
 }
 
-// freePlaces removes them, and notes what the host has replaced meanwhile: such a path has lost its protection, since
-// the kernel detaches a mount when another mount namespace removes what is below it.
+// freePlaces removes the ghosts, and adds a note for each file that the host has replaced meanwhile. Such a path has
+// lost its protection, since the kernel detaches a mount when its mount point is removed in another mount namespace.
 func (c *Cmd) freePlaces() error {
 	if c.plan != nil && c.result != nil {
 		for _, p := range c.plan.Host.Protected {
@@ -66,5 +66,6 @@ func (c *Cmd) freePlaces() error {
 	return err
 }
 
-// CollectGhosts removes what killed keepers of this user have put at absent protected paths, and returns the paths.
+// CollectGhosts removes the ghosts that killed keepers of this user have left at absent protected paths, and returns
+// the paths.
 func CollectGhosts() (removed []string, err error) { return ghost.Collect() }

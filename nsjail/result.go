@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Status is how a run ended, according to the kernel's records and brig's own clocks, and never to an exit code alone.
+// Status is how a run ended. It is decided from the kernel's records and brig's own clocks, never from an exit code
+// alone.
 type Status string
 
 // The statuses.
@@ -80,9 +81,8 @@ func (r *Result) SignalNumber() int {
 }
 
 // Usage is what all processes of the jail took together. Without a control group the times are those of getrusage(2);
-// with one they hold brig's own set-up in the jail, too, about a millisecond. Wall begins with
-// the set-up. A negative figure is one that this kernel
-// or layout does not give: JSON leaves it out.
+// with one they hold brig's own set-up in the jail, too, about a millisecond. Wall begins with the set-up. A negative
+// figure is unknown on this kernel or layout, and JSON omits it.
 type Usage struct {
 	Wall              Millis `json:"wall_ms"`
 	User              Millis `json:"user_ms"`

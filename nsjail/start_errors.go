@@ -133,7 +133,7 @@ func (c *Cmd) missing() (remedy string, known bool) {
 
 // whereIsIt looks on the host for a file that the jail lacks, and returns the flag that adds it.
 func (c *Cmd) whereIsIt(name string) string {
-	if c.Spec.Rootfs.Image != "" && !strings.Contains(name, "/") { // the host's needs the host's libraries
+	if c.Spec.Rootfs.Image != "" && !strings.Contains(name, "/") { // a program of the host needs the host's libraries
 		return "the image has no such program on its PATH; name one that it has, or use another image"
 	}
 	host, err := exec.LookPath(name)

@@ -129,7 +129,7 @@ func (s *volumeHelper) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 	return v, nil
 }
 
-// askFor appends to a program that it sends a descriptor, performs it and returns the descriptor.
+// askFor appends an operation that sends a descriptor to a program, performs the program and returns the descriptor.
 func askFor(l *launcher.Launcher, p *program.Program, send program.Slot, what string, fds ...int) (int, error) {
 	plan.PassFD(p, "volume", send, what)
 	fd, err := launcher.Ask(l, p, fds...)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entry is a ghost as it is noted. Ino is 0 until it is made.
+// entry is a ghost in a note. Ino is 0 until the ghost is made.
 type entry struct {
 	Dir  string `json:"dir"`
 	Name string `json:"name"`
@@ -26,7 +26,8 @@ type entry struct {
 	Born int64  `json:"born,omitempty"` // when the ghost was made, in ns; 0 where the file system does not keep it
 }
 
-// plausible reports whether brig can have written an entry: a note is not trusted with another path or text.
+// plausible reports whether brig can have written an entry. Others are ignored, since they could make brig remove other
+// files.
 func (e *entry) plausible() bool {
 	return filepath.IsAbs(e.Dir) && e.Name == filepath.Base(e.Name) && e.Name != "." && e.Name != ".." && e.Name != "/" &&
 		len(e.Text) <= maxText
@@ -44,7 +45,7 @@ func born(dir int, name string) int64 {
 	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
 }
 
-// key identifies a ghost, by whatever path a run has reached its directory, and whatever it wanted there.
+// key identifies a ghost independently of the path by which a run has reached its directory, and of its text.
 type key struct {
 	dev, at, ino uint64
 	name         string

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Place is a file of the host that a jail protects. Nothing is made where something is.
+// Place is a path of the host that a jail protects. A ghost is made there only if the path does not exist.
 type Place struct {
 	Dir, Name string
 	Text      string // "" for a socket
@@ -57,7 +57,7 @@ func makeStore(store string) error {
 	return os.MkdirAll(store, 0o700)
 }
 
-// Hold makes ghosts where nothing is, and shares those of other runs. It removes what dead runs have left.
+// Hold makes a ghost at each absent place, or shares that of another run. It removes the ghosts of dead runs.
 func Hold(places []Place) (*Set, error) {
 	store, err := Store()
 	if err == nil && !needed(store, places) {
@@ -115,7 +115,7 @@ func (s *Set) make(places []Place, live map[key]entry) error {
 	return s.write()
 }
 
-// needed reports whether there is anything to do: something is absent, or there are notes of other runs.
+// needed reports whether a place is absent, or there are notes of other runs.
 func needed(store string, places []Place) bool {
 	if notes, err := filepath.Glob(store + "/run-*"); err != nil || len(notes) > 0 {
 		return true
@@ -186,7 +186,7 @@ func removeAll(list []entry, live map[key]entry) error {
 	return errors.Join(errs...)
 }
 
-// Collect removes what dead runs have left, and returns the paths.
+// Collect removes the ghosts of dead runs, and returns their paths.
 func Collect() (removed []string, err error) {
 	store, err := Store()
 	if err != nil {

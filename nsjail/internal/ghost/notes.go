@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweep removes what dead runs have left. It returns the ghosts of the living, and the paths at which nothing is now.
+// sweep removes the ghosts of dead runs. It returns the ghosts of living runs, and the paths that it has removed.
 func sweep(store string) (live map[key]entry, removed []string, err error) {
 	dead := map[string][]entry{}
 	live, err = notes(store, func(f *os.File, list []entry) error {

@@ -24,10 +24,10 @@ var publicEtc = []string{"alternatives", "ssl/certs", "pki/tls/certs", "pki/ca-t
 	"ld.so.cache", "ld.so.conf", "services", "protocols", "ssl/openssl.cnf", "mime.types", "manpath.config",
 	"matplotlibrc", "os-release"}
 
-// NetEtc are the files that a jail with the host's network takes from there.
+// NetEtc are the files that a jail with the host's network takes from the host.
 var NetEtc = []string{"etc/hosts", "etc/resolv.conf"}
 
-// lookEtc finds what there is of publicEtc, and what the Spec adds.
+// lookEtc finds the names of publicEtc that exist on this machine, and those of Spec.Etc, which must exist.
 func (h *Host) lookEtc(s *spec.Spec) error {
 	h.NoEtcOverlay = unasked
 	for _, name := range slices.Concat(publicEtc, javaConfigs()) {
@@ -170,7 +170,7 @@ func copyEtc(name string) (list []rootfs.Entry, ok bool) {
 		switch info, err := d.Info(); {
 		case err != nil:
 			return err
-		case d.IsDir() && info.Mode()&0o005 != 0o005: // nobody but its owner sees what is in it
+		case d.IsDir() && info.Mode()&0o005 != 0o005: // only its owner may read it
 			return fs.SkipDir
 		case d.IsDir():
 			e.Kind, e.Mode = rootfs.Dir, 0o755
@@ -193,7 +193,7 @@ func copyEtc(name string) (list []rootfs.Entry, ok bool) {
 	return list, err == nil
 }
 
-// complete reports whether nothing has to be made in a tree so that a jail can mount what it does there.
+// complete reports whether a tree has every mount point that a jail of the Spec needs in it.
 func (h *Host) complete(tree *Source, s *spec.Spec) bool {
 	points := append([]string{"dev/", "proc/", "tmp/", spec.DefaultWorkdir + "/"}, h.ImageLacks...)
 	for _, m := range s.Mounts {
@@ -213,9 +213,9 @@ func (h *Host) complete(tree *Source, s *spec.Spec) bool {
 		})
 }
 
-// lacking returns those of NetEtc that a tree's /etc lacks, or has as an empty file: engines for containers make them,
-// so that the layers of an image seldom have them. With the host's network they are the host's, if it has them.
-// A directory of another owner than the tree's is not the payload's, and nothing can be put there.
+// lacking returns the names of NetEtc that a tree's /etc lacks or has as an empty file. Container engines make these
+// files, so that few images have them. With the host's network only those that the host has are returned. It returns
+// none if the payload does not own the tree's /etc: no file can be added there.
 func (h *Host) lacking(tree *Source, net spec.Net) (list []string) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}

@@ -126,8 +126,9 @@ func FilterTable(name string) (string, error) {
 	return t.String(), nil
 }
 
-// lookListener asks whether init can listen to the payload's filter. A thread has one listener at most: where a filter
-// above brig's has one already (a supervisor of containers), the kernel returns EBUSY, and only an attempt can tell.
+// lookListener finds out whether init can listen to the payload's filter. A thread has at most one listener. If an
+// outer filter has one already (that of a container's supervisor), the kernel returns EBUSY, which only an attempt
+// shows.
 func (h *Host) lookListener(s *spec.Spec) error {
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	if err != nil || mode == 0 || s.NoInit || s.Seccomp == "unconfined" {

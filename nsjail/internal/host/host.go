@@ -37,9 +37,10 @@ type Host struct {
 	HardLimits map[string]int64 `json:"hard_limits"`
 	// Landlock is the ABI of the kernel's Landlock: landlock_create_ruleset(2); 0 if there is none.
 	Landlock int `json:"landlock,omitempty"`
-	// Confined is set if an AppArmor profile confines the caller. It is read only if the Spec names one.
+	// Confined is set if an AppArmor profile confines the caller. It is read only if the Spec names a profile.
 	Confined bool `json:"confined,omitempty"`
-	// Queues is set if the kernel has POSIX message queues (mq_overview(7)). It is read only if there is a Landlock.
+	// Queues is set if the kernel has POSIX message queues (mq_overview(7)). It is read only if the kernel has
+	// Landlock.
 	Queues bool `json:"queues,omitempty"`
 	// Scratch is the directory that a payload without a mount namespace has for itself. The keeper makes it.
 	Scratch string `json:"scratch,omitempty"`
@@ -54,7 +55,7 @@ type Host struct {
 	Unprotected []string    `json:"unprotected,omitempty"`
 	Ghosts      []Ghost     `json:"-"`
 	Stores      []string    `json:"-"` // brig's own directories in a writable mount, to be made before the jail is
-	// ImageLacks lists the files of /etc that say what localhost is, and that the Spec's root does not have.
+	// ImageLacks lists the files of NetEtc that the Spec's root does not have.
 	ImageLacks []string `json:"image_lacks,omitempty"`
 	// ImageComplete means that the Spec's root has all directories and files on which the jail mounts something.
 	ImageComplete bool `json:"image_complete,omitempty"`
@@ -77,7 +78,7 @@ type Host struct {
 	Guard []byte `json:"-"`
 	// FilterFlags are the flags of seccomp(2) that the profile wants.
 	FilterFlags uint `json:"filter_flags,omitempty"`
-	// FilterKills is set if a profile from a file answers calls of the native ABI with death.
+	// FilterKills is set if a profile from a file kills for some call of the native ABI.
 	FilterKills bool `json:"filter_kills,omitempty"`
 	// NoListener is the reason why init cannot listen to the payload's filter; "" if it can.
 	NoListener string `json:"no_listener,omitempty"`
@@ -114,8 +115,8 @@ type SystemDir struct {
 	NoOverlay string `json:"no_overlay,omitempty"`
 }
 
-// Source is a file or directory of the host that a mount shows. The keeper holds it open, so its inode number stays
-// its own.
+// Source is a file or directory of the host that a mount shows. The keeper holds it open, so that its inode number is
+// not given to another file.
 type Source struct {
 	Path     string `json:"path"` // absolute
 	Dev, Ino uint64 `json:"-"`
@@ -124,7 +125,8 @@ type Source struct {
 	UID      int    `json:"uid"`
 	GID      int    `json:"gid"`
 	Mode     uint32 `json:"mode,omitempty"` // inode(7)
-	// Stays means that nobody waits to unmount what the source shows: it is in the root file system or a tmpfs alone.
+	// Stays is set if Wait need not wait until the source is unmounted: it is in the root file system or in a tmpfs,
+	// and nothing is mounted below it.
 	Stays bool `json:"stays,omitempty"`
 	// NoUpper is the reason why the changes of a MountCOW cannot be kept where they are to be; "" if they can.
 	NoUpper string `json:"no_upper,omitempty"`
@@ -146,7 +148,8 @@ func Masks() (hidden, readOnly []string) {
 		[]string{"bus", "fs", "sys", "sysrq-trigger"}
 }
 
-// EveryKernel are those of them that are there on any machine: a launcher forked early covers them (launcher.Ahead).
+// EveryKernel lists the Masks that exist on every machine. A launcher that was forked early covers them before it has
+// the program (launcher.Ahead).
 var EveryKernel = []string{"interrupts", "irq", "key-users", "keys", "locks", "softirqs", "timer_list",
 	"bus", "fs", "sys"}
 

@@ -30,7 +30,7 @@ func Look(s *spec.Spec) (*Host, error) {
 	return h, nil
 }
 
-// Facts returns a copy for a planner, which may put other facts in place of some. Its files are those of h.
+// Facts returns a copy whose fields a planner may change. It shares the open files of h.
 func (h *Host) Facts() *Host {
 	c := *h
 	c.mounts = nil
@@ -119,13 +119,13 @@ func readInt(path string) (int, bool) {
 	return v, err == nil
 }
 
-// LookVersion returns a Host that knows no more than the caller's ids and the kernel's version.
+// LookVersion returns a Host with the caller's ids and the kernel's version only.
 func LookVersion() (*Host, error) {
 	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}}
 	return h, h.lookVersion(nil)
 }
 
-// LookIdentity returns a Host that knows no more than who the caller and the payload are.
+// LookIdentity returns a Host with the ids of the caller and of the payload only.
 func LookIdentity() (*Host, error) {
 	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}}
 	return h, h.lookIdentity(nil)
@@ -183,8 +183,8 @@ func hostRoot() (bool, error) {
 	if count, err := strconv.ParseInt(f[2], 10, 64); err != nil || count >= launcher.PayloadIDs+launcher.PayloadIDCount {
 		return true, err
 	}
-	// In a user namespace inside another the map names that one's root. /proc/sys belongs to the host's, whom a
-	// namespace without it shows as another uid (user_namespaces(7)).
+	// In nested user namespaces the map shows ids of the outer namespace, whose root need not be the host's. The host's
+	// root owns /proc/sys: if it is not mapped here, stat(2) shows the overflow uid (user_namespaces(7)).
 	var st unix.Stat_t
 	if err := unix.Stat("/proc/sys", &st); err == nil && st.Uid != 0 {
 		return false, nil
@@ -196,7 +196,7 @@ func hostRoot() (bool, error) {
 
 // LookEnv reads the caller's variables that Spec.PassEnv names.
 func (h *Host) LookEnv(s *spec.Spec) error {
-	if s.TTY { // else it does not count, and the first look at the environment is a start's to pay
+	if s.TTY { // BuildEnv ignores it otherwise
 		h.Term = os.Getenv("TERM")
 	}
 	var err error
@@ -210,14 +210,14 @@ func SysctlPath(name string) string { return "/proc/sys/" + strings.ReplaceAll(n
 // MinKernel is the first Linux with everything that a program uses: mount_setattr(2) is the newest.
 var MinKernel = Kernel{5, 12}
 
-// lookNetwork asks whether the kernel makes IPv6 sockets (ipv6(7)); a machine may have none.
+// lookNetwork sets IPv6 if the kernel can make IPv6 sockets: ipv6(7).
 func (h *Host) lookNetwork(s *spec.Spec) error {
 	if s.Net != spec.NetEgress {
 		return nil
 	}
 	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if off, ok := readInt("/proc/sys/net/ipv6/conf/default/disable_ipv6"); err == nil && ok && off != 0 {
-		err = errors.Join(unix.EAFNOSUPPORT, unix.Close(fd)) // a namespace may begin as this one did
+		err = errors.Join(unix.EAFNOSUPPORT, unix.Close(fd)) // a new namespace can inherit this setting
 	}
 	if err != nil {
 		return nil

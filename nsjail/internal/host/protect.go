@@ -45,7 +45,7 @@ type protector struct {
 	links   map[fileID]string // files with more than one name
 	repos   map[string]bool   // directories of git(1) that have been looked at
 	err     error             // the first one
-	storing bool              // what is looked at are brig's own directories: nothing takes these back
+	storing bool              // brig's own directories are being protected: no "!PATH" takes these back
 }
 
 // area is a writable bind, or a cow, below which no file of the host changes.
@@ -102,7 +102,7 @@ func (p *protector) fail(full, why, remedy string) {
 	}
 }
 
-// entry finds what one entry names.
+// entry protects the paths that one entry of Spec.Protect names.
 func (p *protector) entry(entry string) {
 	switch {
 	case strings.HasPrefix(entry, "!"):
@@ -121,8 +121,8 @@ func (p *protector) entry(entry string) {
 	}
 }
 
-// inMount protects a path of the jail in a mount. What a volume holds is not known: the jail's init makes a directory
-// there if nothing is.
+// inMount protects a path of the jail in a mount. The content of a volume is not known: if the path is missing there,
+// the jail's init makes a directory.
 func (p *protector) inMount(i int, target string) {
 	if p.s.Mounts[i].Type == spec.MountVolume {
 		p.h.Protected = append(p.h.Protected, Protected{Target: target, Mount: i})
@@ -135,15 +135,15 @@ func (p *protector) inMount(i int, target string) {
 	}
 }
 
-// want protects what a path leads to on the host.
+// want protects the file that a path leads to on the host.
 func (p *protector) want(dir, rel string) {
 	if full, st := p.follow(dir, rel); st != nil {
 		p.hold(full, st, "")
 	}
 }
 
-// follow walks a path as the host does, and returns where it leads and what is there. It protects the symbolic links on
-// the way, and the first name that does not exist. It returns nil if nothing is left to protect.
+// follow resolves a path of the host, and returns the resulting path with its stat(2). It protects the symbolic links
+// on the way, and the first name that does not exist. The stat is nil if nothing is left to protect.
 func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
 	rest, links := strings.Split(rel, "/"), 0
 	var st *unix.Stat_t
@@ -163,10 +163,10 @@ func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
 		case err == unix.ENOENT:
 			p.hold(full, nil, "")
 			return full, nil
-		case err == unix.EACCES || err == unix.ENOTDIR: // in the latter case dir is protected below
+		case err == unix.EACCES || err == unix.ENOTDIR: // ENOTDIR: the path leads through a file
 			p.denied(full, err)
 			return full, nil
-		case err == unix.ENAMETOOLONG && len(name) > unix.NAME_MAX: // text of a link: nobody can follow it
+		case err == unix.ENAMETOOLONG && len(name) > unix.NAME_MAX: // the text of a link that cannot be followed
 			return full, nil
 		case err != nil:
 			p.fail(full, err.Error(), "check the file system, or take it back: --no-protect")
@@ -174,7 +174,7 @@ func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
 		case st.Mode&unix.S_IFMT == unix.S_IFLNK:
 			p.hold(full, st, "")
 			text, err := os.Readlink(full)
-			if links++; err != nil || links > 40 { // ELOOP: nobody can follow it
+			if links++; err != nil || links > 40 { // ELOOP: it cannot be followed
 				return full, nil
 			}
 			if path.IsAbs(text) {
@@ -196,8 +196,8 @@ func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
 	return dir, st
 }
 
-// hold protects a path of the host in every writable bind that shows it. st is nil if nothing is there; text is what a
-// file must hold that stands for nothing.
+// hold protects a path of the host in every writable bind that shows it. st is nil if the path does not exist; text is
+// then the content of the file that takes its place.
 func (p *protector) hold(full string, st *unix.Stat_t, text string) {
 	if _, done := p.held[full]; done || p.err != nil {
 		return

@@ -12,17 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is where a file is in its file system. It is the same by whatever mount the file is reached.
+// place is the path of a file within its file system. It does not depend on the mount by which the file is reached.
 type place struct{ dev, path string }
 
-// shown is a mount of the host that a writable bind shows: the one that its source is in, or one below the source.
+// shown is a mount of the host that a writable bind shows: the one that contains the bind's source, or one below it.
 type shown struct {
 	place
 	point, target string // the path of the host, and the bind's in the jail
 }
 
-// otherMounts refuses a writable bind that shows what is protected by another mount of the host, where nothing protects
-// it: mount --bind, or a file system that is mounted twice.
+// otherMounts refuses a writable bind that shows a protected file at a second place, where it is not protected, because
+// the host has mounted it twice (mount --bind).
 func (p *protector) otherMounts() {
 	var list []shown
 	table := ParseMounts(p.h.mounts, " - ")
@@ -57,8 +57,8 @@ func (p *protector) otherMounts() {
 	}
 }
 
-// otherMount refuses one mount if it shows a protected path, or something in it, by another name. Inode numbers tell
-// whether the mount is the one that is seen there: another may cover it.
+// otherMount refuses a mount if it shows a protected path, or something in it, under another name. Inode numbers tell
+// whether the file is visible there, or whether another mount covers it.
 func (p *protector) otherMount(m *shown, x Protected, at place) {
 	other, same := m.point, x.Path
 	if rel, ok := within(at.path, m.path); ok {

@@ -40,8 +40,8 @@ func (p *protector) remedy(full string) string {
 	return "show it read-only, or use --no-protect"
 }
 
-// Folds returns an error if a file system knows a file by another case of its name too, and the kernel does not know
-// that: a mount would cover one of the names only.
+// Folds returns an error if a file system ignores the case of names and the kernel's dentry cache does not know that: a
+// mount would then cover only one spelling of the name.
 func Folds(dir, name string) error {
 	other := strings.ToUpper(name)
 	if other == name {
@@ -76,7 +76,7 @@ func (p *protector) inside(full string, st *unix.Stat_t) {
 		}
 	}
 	switch {
-	case p.storing: // link(2) of what is in it elsewhere is the user's own doing, and images have too many files to look
+	case p.storing: // hard links to its files are the user's own, and images have too many files to search
 	case st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1:
 		p.links[fileID{uint64(st.Dev), st.Ino}] = full
 	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
@@ -89,7 +89,8 @@ func (p *protector) inside(full string, st *unix.Stat_t) {
 	}
 }
 
-// walk visits a tree. One that is too large to visit is an error: what is protected may have another name there.
+// walk visits a tree. A tree that is too large to search is an error, because it may hold another name of a protected
+// file.
 func (p *protector) walk(full string, visit visitor) {
 	seen := 0
 	err := walk(unix.AT_FDCWD, full, "", &seen, 0, visit)

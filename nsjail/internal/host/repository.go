@@ -62,8 +62,8 @@ func (p *protector) exists(name string) bool {
 	return err == nil
 }
 
-// denied fails if the caller has not the permission to look at a file and the payload, which has the same uid, could
-// give it to itself, in what it sees: an earlier payload may have taken it away (chmod(2)).
+// denied fails if the caller lacks the permission to look at a file that the payload, which has the same uid, could
+// grant itself: an earlier payload may have removed that permission (chmod(2)).
 func (p *protector) denied(name string, err error) {
 	var st unix.Stat_t
 	for at := name; err == unix.EACCES; at = path.Dir(at) {
@@ -77,8 +77,8 @@ func (p *protector) shown(full string) bool {
 	return slices.ContainsFunc(p.areas, func(a area) bool { _, ok := p.below(full, &a); return ok })
 }
 
-// isGitDir reports whether a directory is one of git(1), also if a payload has taken away what makes git see that. The
-// settings are protected, so they stay.
+// isGitDir reports whether a directory is a repository of git(1). A payload can remove the files by which git
+// recognizes one, but not the protected settings, so these suffice.
 func (p *protector) isGitDir(dir string) bool {
 	return p.exists(dir+"/HEAD") && p.exists(dir+"/objects") && p.exists(dir+"/refs") ||
 		strings.Contains(p.readPlain(dir+"/config"), "repositoryformatversion")
@@ -112,7 +112,7 @@ func (p *protector) gitLink(dir, text string) {
 }
 
 // gitDir protects what makes git(1) run programs: hooks and settings, those of linked worktrees and submodules, and the
-// file commondir, which replaces the settings by those of another directory. Where it is absent, "." is what it means.
+// file commondir, which makes git read the settings of another directory. A missing commondir means ".".
 func (p *protector) gitDir(dir string) {
 	if p.repos[dir] || p.err != nil {
 		return
@@ -125,7 +125,7 @@ func (p *protector) gitDir(dir string) {
 		p.settings(dir, dir+"/"+name)
 	}
 	common := p.pointer(dir+"/commondir", "")
-	if common == "" || common == "." { // the latter may be a ghost of another run
+	if common == "" || common == "." { // "." may be the ghost of another run
 		st := new(unix.Stat_t)
 		if unix.Lstat(dir+"/commondir", st) != nil {
 			st = nil
@@ -204,7 +204,7 @@ func setting(text string) string {
 	return text
 }
 
-// from returns where a path that a file of git(1) holds begins, and the rest of it.
+// from returns the directory at which a path in one of git's files begins, "/" or dir, and the relative rest.
 func from(dir, text string) (at, rel string) {
 	if path.IsAbs(text) {
 		dir = "/"

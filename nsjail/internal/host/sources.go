@@ -164,8 +164,8 @@ func (h *Host) examine(key, path string, src *Source) (*Source, error) {
 	return src, nil
 }
 
-// stays reports whether a source is in the root file system or in a tmpfs, and has no mount point below it. To unmount
-// a tmpfs frees no device and writes no data, so nobody notices when its files go a moment later.
+// stays reports whether a source is in the root file system or in a tmpfs, and has no mount point below it. Unmounting
+// a tmpfs frees no device and writes no data, so the caller cannot tell whether it has happened yet.
 func (h *Host) stays(src *Source, root uint64) bool {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(src.Fd, &fs); err != nil || src.Dev != root && fs.Type != unix.TMPFS_MAGIC {

@@ -48,7 +48,7 @@ func (h *Host) lookSystem(s *spec.Spec) error {
 	return h.lookUsr(s)
 }
 
-// unasked marks a fact that has not been read yet.
+// unasked is the reason for no overlay of a directory before anything of it is shown.
 const unasked = "nothing of it is shown"
 
 // lookUsr reads what the minimal root takes from the host.

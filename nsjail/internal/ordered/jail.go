@@ -1,6 +1,6 @@
 // Package ordered plans jails that are described as bubblewrap describes them: nothing is unshared unless it is named,
-// the steps of the root are performed in their order, and what the caller is (user, capabilities, environment,
-// descriptors, session) the payload is, too. Look reads the machine; Resolve is pure and returns a plan.Plan, which the
+// the steps of the root are performed in their order, and the payload keeps the caller's user, capabilities,
+// environment, descriptors and session. Look reads the machine; Resolve is pure and returns a plan.Plan, which the
 // keeper performs like any other.
 package ordered
 
