@@ -10,7 +10,7 @@ import (
 
 // ApplyOptions are for Set.Apply.
 type ApplyOptions struct {
-	Paths []string // apply what is at and below these; all if it is empty
+	Paths []string // the changes at and below these; empty means all
 	// Force applies changes of files that the host has changed since, or that it has changed while the payload ran. It
 	// does not remove a directory that the host has put in a file's place, or files that the run has not seen.
 	Force bool
@@ -19,7 +19,7 @@ type ApplyOptions struct {
 	Allow  []string
 	DryRun bool // change nothing
 
-	rest bool         // only finish an Apply that was interrupted
+	rest bool         // finish an interrupted Apply and do nothing else
 	step func(string) // called between the steps, by tests
 }
 
@@ -27,11 +27,12 @@ type ApplyOptions struct {
 type Applied struct {
 	Files   []*File // what was changed, or would be
 	Done    int     // changes that the directory had already
-	Removed bool    // the set is gone, since the directory has all of its changes
+	Removed bool    // the set was removed, since the directory has all of its changes
 	Resumed bool    // an interrupted Apply was finished
 }
 
-// ConflictError is the error of an Apply that has changed nothing or, if it was interrupted before, nothing more.
+// ConflictError lists the changes that Apply refuses. Apply has then changed nothing, except for what it finished of an
+// interrupted Apply.
 type ConflictError struct{ List []Refused }
 
 // Error names every path.
@@ -43,12 +44,12 @@ func (e *ConflictError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Apply makes the directory of the set what the run has left, and removes the set if nothing of it is missing then. If
-// a file that a change concerns is not as it was, nothing is changed and the error is a *ConflictError. Each file
-// appears at once, or is left as it was: rename(2).
+// Apply repeats the changes of the set in its directory, and removes the set if the directory then has all of them. If
+// a file is not as the set has recorded it, nothing is changed and the error is a *ConflictError. Each file is replaced
+// at once, or not at all: rename(2).
 //
-// An Apply that was interrupted is finished first, as its options said. A file keeps its owner where the caller may
-// give it away, and a new one has its directory's; times of modification are those of the Apply.
+// An interrupted Apply is finished first, with the options that it had. If the caller may give files away, a replaced
+// file keeps its owner, and a new one gets its directory's. Times of modification are those of the Apply.
 func (s *Set) Apply(o *ApplyOptions) (*Applied, error) {
 	lock, err := s.store.lock(s.ID)
 	if err != nil {
@@ -113,8 +114,8 @@ func (s *Set) apply(o *ApplyOptions, token string) (done *Applied, err error) {
 	return done, err
 }
 
-// run checks everything, and then performs it. An Apply that finishes another has temporary names of its own: somebody
-// else may have taken the others.
+// run checks everything, and then performs it. An Apply that finishes another one uses new temporary names, since
+// somebody else may have taken the old ones.
 func (a *applier) run(chosen []*File) error {
 	if a.resumed {
 		if err := a.clean(chosen); err != nil {

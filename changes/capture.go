@@ -33,7 +33,7 @@ func (s *Store) Capture(base, upper *os.File, dir string, run *Run) (set *Set, e
 		}
 		h.Dir = Dir{Name(dir), st.Dev, st.Ino}
 		return sys.Control(upper, func(u int) (err error) {
-			restore, err := owned.Lend(u, 0o500) // the payload may have taken its owner every right
+			restore, err := owned.Lend(u, 0o500) // the payload may have removed all permissions
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ const (
 	maxCounted = 64 << 20 // bytes of all files whose lines are compared to be counted
 )
 
-// count counts lines and bytes. Lines of changed files are compared as long as they are small.
+// count counts lines and bytes. It compares the lines of small files only.
 func (c *comparer) count(upper, base int, n *Counts) {
 	left := int64(maxCounted)
 	for _, f := range c.files {
@@ -97,7 +97,7 @@ func (c *comparer) count(upper, base int, n *Counts) {
 	}
 }
 
-// count sets the numbers of lines. A file that cannot be compared is as a binary one.
+// count sets the numbers of lines. A file that cannot be compared is treated as a binary one.
 func (f *File) count(left *int64, upper, base int) {
 	old, now := f.Old.ifIs(Regular), f.New.ifIs(Regular)
 	both := old != nil && now != nil

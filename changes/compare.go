@@ -13,7 +13,7 @@ import (
 
 const (
 	maxDepth  = 256     // directories in each other, each of which takes two descriptors while it is compared
-	maxHoles  = 1 << 30 // bytes of all sparse files that are not there
+	maxHoles  = 1 << 30 // bytes of all holes in sparse files
 	maxLinked = 4 << 30 // bytes of second and further names: each is a file when applied
 )
 
@@ -33,7 +33,7 @@ type comparer struct {
 	depth int
 }
 
-// leave records a file that the set does not hold. It returns nil: that is no error.
+// leave records a file that the set does not hold, which is not an error: it returns nil.
 func (c *comparer) leave(path, reason string) error {
 	if len(c.leftOut) < maxLeftOut {
 		c.leftOut = append(c.leftOut, Refused{Name(path), reason})
@@ -70,8 +70,8 @@ func (c *comparer) keep(path string) {
 	}
 }
 
-// dir compares a directory. base is -1 where the base has none, and upper where the payload has none. If the directory
-// is opaque, it hides what the base has there.
+// dir compares a directory. base is -1 if the base has no such directory, and upper is -1 if the payload has none. If
+// the directory is opaque, it hides what the base has there.
 func (c *comparer) dir(upper, base int, path string, opaque bool) error {
 	defer func() { c.depth-- }()
 	if c.depth++; c.depth > maxDepth {
@@ -163,8 +163,8 @@ func (c *comparer) entry(upper, base int, name, path string, opaque bool) error 
 	return nil
 }
 
-// hosts returns the state of a file of the base. One that the host writes to all the time has no digest, as if it could
-// not be read: it is Raced, and costs the run no other change.
+// hosts returns the state of a file of the base. If the host keeps writing to it, the state has no digest, as for a
+// file that cannot be read: the change is then Raced, and the set holds the others.
 func (c *comparer) hosts(base int, name string) (s *State, err error) {
 	for range 3 {
 		s, err = c.base.state(base, name)
@@ -182,7 +182,7 @@ func (c *comparer) hosts(base int, name string) (s *State, err error) {
 	return s, nil
 }
 
-// payloads returns the state of a file of the upper directory; nil for one name too many.
+// payloads returns the state of a file of the upper directory, or nil if its further names exceed maxLinked.
 func (c *comparer) payloads(upper int, name string, st *unix.Stat_t) (*State, error) {
 	linked := kindOf(st.Mode) == Regular && st.Nlink > 1
 	if first := c.links[st.Ino]; linked && first != nil {
@@ -222,7 +222,7 @@ func (c *comparer) subdir(upper, base int, name, path string, opaque bool) (err 
 	return c.inBase(base, name, func(base int) error { return c.dir(fd, base, path, opaque) })
 }
 
-// inBase calls do with a directory of the base; with -1 if the host has removed or moved it meanwhile.
+// inBase opens a directory of the base and calls do with it, or with -1 if the host has removed or moved it.
 func (c *comparer) inBase(base int, name string, do func(int) error) error {
 	if base >= 0 {
 		fd, err := open(base, name, holdDir)

@@ -20,8 +20,9 @@ type DiffOptions struct {
 	Escape bool
 }
 
-// Diff writes the changes as git-diff(1) does, with a line before those that git has no form for: a directory, extended
-// attributes, a file that the host has changed since. The old texts are read from the base directory.
+// Diff writes the changes as git-diff(1) does, with a line of explanation before each change that git cannot express: a
+// directory, extended attributes, a file that the host has changed since. The old texts are read from the base
+// directory.
 func (s *Set) Diff(w io.Writer, o *DiffOptions) error {
 	list, err := s.Changes(o.Paths)
 	if err != nil {
@@ -129,7 +130,7 @@ func (p *printer) file(c Change) error {
 	return p.patch(c, old, now)
 }
 
-// notInGit writes what happened to a directory, and the names of the extended attributes that have changed.
+// notInGit describes the change of a directory, and names the extended attributes that have changed.
 func (p *printer) notInGit(name string, old, now *State) {
 	was, is := kindIs(old, Directory), kindIs(now, Directory)
 	switch {

@@ -89,7 +89,7 @@ func (s *Store) removeUnused(name string) (gone bool, err error) {
 	return err == nil, err
 }
 
-// remove removes a set or a draft, unless it is in use.
+// remove removes a set or a draft unless another process has locked it.
 func (s *Store) remove(name string) error {
 	if st, err := s.root.Lstat(name); err == nil && !st.IsDir() {
 		return s.root.Remove(name) // nothing of brig's
@@ -101,7 +101,7 @@ func (s *Store) remove(name string) error {
 	return errors.Join(s.drop(name), lock.Close())
 }
 
-// drop removes a locked directory. A set is renamed first, so that none is ever seen in part.
+// drop removes a locked directory. It renames a set first, so that no process sees part of one.
 func (s *Store) drop(name string) error {
 	if isDigest(name) {
 		gone := draftPrefix + name

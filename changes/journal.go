@@ -42,7 +42,7 @@ func (s *Set) begin(o *ApplyOptions) (token string, err error) {
 	return token, err
 }
 
-// options returns those of the Apply that was interrupted.
+// options returns the options of the interrupted Apply.
 func (j *journal) options(more *ApplyOptions) *ApplyOptions {
 	return &ApplyOptions{Paths: convert[string](j.Paths), Force: j.Force || more.Force,
 		Allow: append(convert[string](j.Allow), more.Allow...), step: more.step}
@@ -104,8 +104,9 @@ func (a *applier) unlockFinished(f *File, dir int, name string) error {
 	return a.unlock(&task{file: f}, dir, name)
 }
 
-// cleanFile removes what has the temporary name of a change. What the run has not seen gets its name back: the host had
-// written it before the Apply was killed. A directory is not the Apply's, and stays.
+// cleanFile removes the file with the temporary name of a change. If it is not the file that the run has seen, the host
+// had written it before the Apply was killed, and it gets its name back. A directory with such a name stays, since
+// Apply makes none.
 func (a *applier) cleanFile(f *File, dir int, name string) error {
 	temp := a.temp(f)
 	left, err := a.read.state(dir, temp)

@@ -16,7 +16,8 @@ import (
 const (
 	look    = unix.O_PATH | unix.O_NOFOLLOW
 	holdDir = look | unix.O_DIRECTORY
-	// The flags to read a file or a directory: a FIFO that takes its place does not block, a terminal is not taken.
+	// The flags to read a file or a directory. If a FIFO has taken its place, open(2) does not block; a terminal does
+	// not become the controlling one.
 	read = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
 )
 

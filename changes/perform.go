@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// perform makes the changes: it opens directories that forbid it; removes what is to go, the deepest first; makes
-// directories and files; and sets the modes of directories, which may forbid to write to them.
+// perform makes the changes in four passes: it makes directories writable; removes files, the deepest first; makes
+// directories and files; and sets the final modes of directories, which may forbid writing.
 func (a *applier) perform() error {
 	steps := []struct {
 		do    func(*task, int, string) error

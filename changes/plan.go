@@ -37,7 +37,7 @@ type applier struct {
 // inode identifies a file.
 type inode struct{ dev, ino uint64 }
 
-// at is a point at which the process may be killed.
+// at marks a point at which tests kill the process.
 func (a *applier) at(point string) {
 	if a.options.step != nil {
 		a.options.step(point)
@@ -68,8 +68,8 @@ func (a *applier) enter(path Name) (dir int, name string, err error) {
 // errMoved means that a file is not the one that the plan has seen.
 var errMoved = errors.New("it changed while it was applied; nothing after it is applied, and brig apply continues")
 
-// open opens a directory, whose path in the set is given, too. The error is errMoved if it is not the one that was
-// there before: a user who may rename it could put another one in its place, and root would write to that.
+// open opens a directory; path is its path in the set. It returns errMoved if the directory is not the one that was
+// opened before: a user who may rename directories could otherwise make root write to another one.
 func (a *applier) open(dir int, name, path string, flags int) (fd int, err error) {
 	if fd, err = open(dir, name, flags); err != nil {
 		return -1, err
@@ -120,7 +120,7 @@ func (a *applier) plan(chosen []*File) error {
 	return nil
 }
 
-// check is look, also for a file whose directory the set itself makes or removes.
+// check is like look, and also decides for a file whose directory the set makes or removes.
 func (a *applier) check(f *File) (t *task, reason string, err error) {
 	t, reason, err = a.look(f)
 	if !missing(err) {
@@ -142,7 +142,7 @@ func (a *applier) check(f *File) (t *task, reason string, err error) {
 }
 
 // look compares a file of the directory with a change. It returns no task if the directory has the change already, and
-// the reason if it must not be made. The error is ENOENT, ENOTDIR or ELOOP if the file's directory is not there.
+// the reason if it must not be made. The error is ENOENT, ENOTDIR or ELOOP if the file's directory does not exist.
 func (a *applier) look(f *File) (t *task, reason string, err error) {
 	dir, name, err := a.enter(f.Path)
 	if err == unix.EXDEV {
@@ -171,7 +171,7 @@ func (a *applier) look(f *File) (t *task, reason string, err error) {
 	case isDir && wasDir && now.Inode != f.Old.Inode && !a.options.Force:
 		return nil, "it is another directory since the run; --force takes it", nil
 	case now.equal(f.Old) && (!f.Raced || a.options.Force):
-	case a.resumed && (now == nil && f.New != nil || isDir && wasDir): // the interrupted Apply was there
+	case a.resumed && (now == nil && f.New != nil || isDir && wasDir): // the interrupted Apply has made this change
 	case a.resumed && isDir && wantsDir && ownDir(dir, name, now.stat):
 	case isDir && !wantsDir && !wasDir:
 		return nil, "it is a directory now", nil
@@ -192,8 +192,9 @@ func (a *applier) look(f *File) (t *task, reason string, err error) {
 	return t, "", nil
 }
 
-// ownDir reports whether an Apply may have made a directory. One that root's Apply has made has its parent's owner, or
-// is still empty. Any other may have been put there by a user, and root would change its owner and mode.
+// ownDir reports whether an interrupted Apply may have made a directory. A directory that root's Apply has made has its
+// parent's owner or is still empty. Root must not change the owner and the mode of any other, which a user may have put
+// there.
 func ownDir(parent int, name string, st *unix.Stat_t) bool {
 	var up unix.Stat_t
 	if err := unix.Fstat(parent, &up); err != nil || os.Geteuid() != 0 || up.Uid == st.Uid {

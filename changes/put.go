@@ -15,7 +15,7 @@ import (
 // temp returns the temporary name of a change: of the new content, and then of the old file that it has replaced.
 func (a *applier) temp(f *File) string { return ".brig-" + a.token + "-" + strconv.Itoa(f.index) }
 
-// errTaken means that somebody else has made a file with a temporary name, which begins with ".brig-".
+// errTaken means that another process has made a file with a temporary name of this Apply.
 var errTaken = errors.New("somebody has taken its temporary name; brig apply continues with another one")
 
 // put makes a file or symbolic link under a temporary name and renames it to its own.
@@ -135,7 +135,8 @@ func (a *applier) rename(t *task, dir int, name string) error {
 	return discard(dir, temp, err)
 }
 
-// renamePlainly is rename with a moment between the comparison and the change.
+// renamePlainly is rename for a file system without the flags of renameat2(2). A change by the host between the
+// comparison and the rename is lost.
 func renamePlainly(old *State, puts bool, dir int, temp, name string) error {
 	if old == nil {
 		return unix.Linkat(dir, temp, dir, name, 0)

@@ -81,7 +81,7 @@ func (s *Set) verified(name string, b *Blob, read func(io.Reader, *sum) error) (
 	if _, cerr := io.Copy(io.Discard, in); cerr != nil {
 		err = cerr
 	} else if got.size != b.Size || digestPrefix+got.digest() != b.Digest {
-		err = errors.New("it has another digest") // rather than what is wrong with a text that somebody else has written
+		err = errors.New("it has another digest") // a more useful error than what read says about foreign text
 	}
 	if err != nil {
 		return nil, errors.Join(&DamagedError{s.ID, fmt.Errorf("%s: %w", name, err)}, f.Close())

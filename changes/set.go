@@ -47,8 +47,8 @@ func (s *State) ifIs(kinds ...Kind) *State {
 	return nil
 }
 
-// equal reports whether two files are the same to a reader: their inodes and times are not compared. Files that could
-// not be read are the same if nothing about them differs.
+// equal reports whether two files have the same kind, mode, attributes and content. Inodes and times are not compared.
+// Files without a digest are equal if they have the same inode, time and size.
 func (s *State) equal(t *State) bool {
 	if s == nil || t == nil || s.Kind != t.Kind || s.Mode != t.Mode && s.Kind != Symlink {
 		return s == t
@@ -72,7 +72,7 @@ type XAttr struct {
 
 func (a XAttr) equal(b XAttr) bool { return a.Name == b.Name && string(a.Value) == string(b.Value) }
 
-// only returns the attributes of s that t has not, or with another value. s and t may be nil.
+// only returns the attributes of s that t lacks or has with another value. s and t may be nil.
 func (s *State) only(t *State) (list []XAttr) {
 	if s == nil {
 		return nil

@@ -32,7 +32,7 @@ func kindOf(mode uint32) Kind {
 // reader reads states. Its zero value is ready.
 type reader struct {
 	buf []byte
-	own bool // the files are the payload's, in an upper directory: what cannot be read is made readable
+	own bool // the files are the payload's, in an upper directory: unreadable ones are made readable
 }
 
 // state returns the state of a name in a directory; nil if there is none. An unreadable file has no digest. The error
@@ -77,7 +77,7 @@ func (r *reader) open(dir int, name string, s *State) (err error) {
 }
 
 // maxHashed is the size in bytes beyond which a file of the base is compared by inode, time and size instead of its
-// digest: a run that removes a large file in no time must not keep the caller reading.
+// digest: a run can remove a large file at once, and reading all of it would keep the caller waiting.
 const maxHashed = 4 << 30
 
 // content reads the attributes and, of a regular file, the bytes.
@@ -161,8 +161,8 @@ func readText(dir int, path string, s *State) ([]byte, error) {
 	return b, err
 }
 
-// sparse reports whether a file has so many holes that it cannot be kept: what costs the payload nothing would fill the
-// disk.
+// sparse reports whether a file has too many holes to be kept. The payload makes them for free, and in the set they
+// would fill the disk.
 func (c *comparer) sparse(st *unix.Stat_t) bool {
 	if holes := st.Size - st.Blocks*512; kindOf(st.Mode) == Regular && holes > 0 {
 		if holes > maxHoles-c.holes {

@@ -77,8 +77,9 @@ func (w *Writer) begin(name string) (*os.File, error) {
 	return dir, nil
 }
 
-// claim opens and locks a file or directory in the making, which is renamed to done when it is whole. It waits for a
-// process that makes the same, and returns nil if done exists. open may fail with ErrNotExist to be called again.
+// claim opens and locks a file or directory that is being made and will be renamed to done when it is complete. It
+// waits for another process that makes the same one, and returns nil if done exists. It calls open again after
+// ErrNotExist.
 func claim(done string, open func() (*os.File, error)) (*os.File, error) {
 	for {
 		if _, err := os.Lstat(done); !errors.Is(err, fs.ErrNotExist) {
@@ -199,8 +200,8 @@ func unpackOne(n *New, l Layer, dir *os.File, o *layer.Options, tail *int64) (*l
 	return stats, nil
 }
 
-// makeWorkdir makes the directory in which an image's command begins, and those above it, if no layer has them. Docker
-// does so when a container starts. A link leads nowhere but into the tree.
+// makeWorkdir makes the working directory of an image's command, and those above it, if no layer has them, as Docker
+// does when a container starts. Symbolic links are followed inside the tree only.
 func makeWorkdir(tree *os.File, name string) error {
 	name = path.Clean("/" + name)
 	if len(name) > maxWorkdir || strings.Count(name, "/") > maxLevels {
@@ -225,7 +226,7 @@ func makeWorkdir(tree *os.File, name string) error {
 	})
 }
 
-// makePoints makes what a jail mounts something on and no layer has, so that the jail needs no layer for it.
+// makePoints makes the mount points of a jail that no layer has. Otherwise each jail would need an overlay for them.
 func makePoints(tree *os.File) error {
 	for _, name := range []string{"dev", "proc", "tmp", "work"} {
 		if err := makeWorkdir(tree, name); err != nil && !elsewhere(err) {
@@ -248,7 +249,7 @@ func makePoints(tree *os.File) error {
 	})
 }
 
-// elsewhere reports whether an image has something else than a directory in its place, which the jail copes with.
+// elsewhere reports whether err means that an image has no directory where one was expected. The jail handles that.
 func elsewhere(err error) bool { return err == unix.ENOTDIR || err == unix.ELOOP || err == unix.ENOENT }
 
 const (

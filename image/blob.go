@@ -79,9 +79,9 @@ func DigestOf(text []byte) string {
 // Fetch opens a blob from an offset on, or from its start. It returns the offset.
 type Fetch func(from int64) (r io.ReadCloser, at int64, err error)
 
-// Receive brings a blob of a known digest and size, unless the store has it. What another process receives is waited
-// for, and what an earlier one has left is continued. seen is told each time how many bytes there are. The blob has its
-// name only once its digest is right.
+// Receive brings a blob of a known digest and size, unless the store has it. It waits for another process that receives
+// the same blob, and continues after the bytes that an earlier one has left. It calls seen with the number of bytes so
+// far. The blob gets its name only after its digest has been verified.
 func (w *Writer) Receive(digest string, size int64, fetch Fetch, seen func(have int64)) error {
 	name, err := hexOf(digest)
 	if err != nil {
@@ -105,7 +105,7 @@ func (w *Writer) Receive(digest string, size int64, fetch Fetch, seen func(have 
 		err = receive(f, digest, size, fetch, seen)
 	}
 	var wrong *digestError
-	if errors.As(err, &wrong) && earlier > 0 { // perhaps because of what an earlier process has left
+	if errors.As(err, &wrong) && earlier > 0 { // the bytes that an earlier process has left may be wrong
 		if err = f.Truncate(0); err == nil {
 			err = receive(f, digest, size, fetch, seen)
 		}
@@ -122,7 +122,7 @@ func (w *Writer) Receive(digest string, size int64, fetch Fetch, seen func(have 
 	return w.s.explain(err)
 }
 
-// digestError is for a blob or layer that is not what its digest promises.
+// digestError is the error for a blob or layer with another digest than expected.
 type digestError struct{ what, is, want string }
 
 func (e *digestError) Error() string {
@@ -181,7 +181,7 @@ func (c counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Keep stores a blob whose digest is not known before it has been read: what fill writes.
+// Keep stores what fill writes as a blob, and returns its digest.
 func (w *Writer) Keep(fill func(io.Writer) error) (digest string, size int64, err error) {
 	f, err := os.CreateTemp(w.s.path("work"), "blob-")
 	if err != nil {

@@ -131,7 +131,7 @@ func (s *Store) List() (list []*Image, err error) {
 }
 
 // Hold keeps an image from being removed until the file that it returns is closed or the process ends. It fails if the
-// image has been removed since Lookup.
+// image was removed after Lookup.
 func (m *Image) Hold() (*os.File, error) {
 	dir := filepath.Dir(m.Tree)
 	f, err := os.Open(dir)
@@ -157,7 +157,7 @@ func same(f *os.File, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// load reads an image that is whole.
+// load reads a complete image.
 func (s *Store) load(hex string, names ...string) (*Image, error) {
 	path := s.path("images", hex, "image.json")
 	text, err := sys.ReadFile(path)
@@ -179,7 +179,7 @@ func (s *Store) image(hex string, names []string) *Image {
 	return &Image{Digest: sha256Prefix + hex, Names: names, Tree: s.path("images", hex, "tree")}
 }
 
-// images lists the images that are whole, sorted.
+// images lists the complete images, sorted.
 func (s *Store) images() (list []string, err error) {
 	return s.list("images", func(name string) bool { return isHex(name, hexBytes, hexBytes) })
 }

@@ -75,7 +75,7 @@ func (s *Store) withNames(f func([]link) error) error {
 // displaced begins the names in work of images that are being removed.
 const displaced = "old-"
 
-// displace moves an image that nobody holds out of its place, and returns where it is then.
+// displace moves an image that no process holds to another name, and returns its path.
 func (s *Store) displace(hex string) (string, error) {
 	dir, err := os.Open(s.path("images", hex))
 	if err != nil {
@@ -103,8 +103,8 @@ type Pruned struct {
 	Bytes      int64    `json:"bytes"`            // of blobs and files
 }
 
-// Prune removes images without a name, and what interrupted and removed images have left. It waits until nobody adds
-// to the store.
+// Prune removes images without a name, and the remains of interrupted additions and removals. It waits until no Writer
+// is open.
 func (s *Store) Prune() (p Pruned, err error) {
 	if _, err := os.Lstat(s.dir); errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -140,7 +140,7 @@ func (s *Store) sweep() (p Pruned, err error) {
 	return p, s.sweepFiles(&p)
 }
 
-// nameless removes names that lead nowhere, and displaces images that have no name and that nobody holds.
+// nameless removes dangling names, and displaces images that have no name and that no process holds.
 func (s *Store) nameless(list []link, p *Pruned) error {
 	named := map[string]bool{}
 	for _, l := range list {
@@ -190,7 +190,7 @@ func (s *Store) sweepBlobs(p *Pruned) error {
 	return err
 }
 
-// sweepFiles removes the shared files that only have the name in files.
+// sweepFiles removes the shared files that no image links to.
 func (s *Store) sweepFiles(p *Pruned) error {
 	return walkDir(s.path("files"), func(parent int, name string, st *unix.Stat_t) error {
 		if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink > 1 {

@@ -60,7 +60,8 @@ func inside(dir int, name string, flags int, f func(fd int) error) error {
 }
 
 // share makes each regular file of a tree the same inode as an equal file of the other trees, and counts all entries
-// and the bytes. Equal are content, mode and time of modification; a file with extended attributes is not shared.
+// and the bytes. Files are equal if they have the same content, mode and time of modification. A file with extended
+// attributes is not shared.
 func (w *Writer) share(tree string, work *os.File) (files, size int64, err error) {
 	pool, err := os.Open(w.s.path("files"))
 	if err != nil {

@@ -82,7 +82,7 @@ type linked struct {
 	written bool
 }
 
-// run packs the open directory, to which a payload may have taken its owner every right.
+// run packs the open directory, from which a payload may have removed all permissions of its owner.
 func (p *packer) run(fd int) (err error) {
 	restore, err := owned.Lend(fd, 0o500)
 	if err != nil {

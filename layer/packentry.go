@@ -43,7 +43,7 @@ func (p *packer) begin(w io.Writer) {
 	p.tar = tar.NewWriter(w)
 }
 
-// emit writes an entry, unless that of the Table is the same and may be left to it. fd is a regular file's.
+// emit writes an entry, unless the Table has the same one and must is false. fd is the descriptor of a regular file.
 func (p *packer) emit(h *tar.Header, fd int, must bool) (written bool, err error) {
 	t := p.options.Table
 	if t == nil {

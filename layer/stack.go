@@ -42,7 +42,7 @@ func (s *stack) start(root int) error {
 func (s *stack) push(name string, fd, depth int) error {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)
-	if err == nil && depth > maxDepth { // by links: a name alone has been checked
+	if err == nil && depth > maxDepth { // a symbolic link has led deeper than the name's components, which were checked
 		err = fmt.Errorf("more than %d levels of directories", maxDepth)
 	}
 	if err != nil {
@@ -96,8 +96,8 @@ func (u *unpacker) enter(names []string) error {
 	return err
 }
 
-// descend opens a directory of the last one on the stack. It makes a missing one, and one in the place of a file or
-// link of the layers below.
+// descend opens a directory of the last one on the stack. It makes a missing one, and replaces a file or link of the
+// layers below by a directory.
 func (u *unpacker) descend(name string) error {
 	parent := u.path.top()
 	depth := parent.depth + 1

@@ -14,8 +14,8 @@ const (
 	opaqueName     = ".wh..wh..opq"
 )
 
-// whiteout removes from the last directory of the stack what an entry .wh.NAME names. Only names of the layers below
-// go: the order of the entries makes no difference.
+// whiteout removes the file that an entry .wh.NAME names from the last directory of the stack. It removes files of the
+// layers below only, so that the order of the entries does not matter.
 func (u *unpacker) whiteout(entry string) error {
 	u.stats.Removed++
 	d := u.path.top()
@@ -48,8 +48,8 @@ func (u *unpacker) clearIn(name string) error {
 	return err
 }
 
-// clear removes from the last directory of the stack what is of the layers below, and from the directories in it that
-// this layer has as well. Each directory is looked at once: what comes later is this layer's.
+// clear removes the files of the layers below from the last directory of the stack, and from those directories in it
+// that this layer has, too. Each directory is cleared once: whatever is added later is this layer's.
 func (u *unpacker) clear() error {
 	d := *u.path.top()
 	if _, ok := u.cleared[d.inode]; ok {

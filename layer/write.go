@@ -16,8 +16,8 @@ import (
 	"brig/internal/words"
 )
 
-// write makes the file, directory or link of an entry in the last directory of the stack, in the place of what has the
-// name. path is the entry's name without slashes at the ends.
+// write makes the file, directory or link of an entry in the last directory of the stack. It replaces a file with the
+// same name. path is the entry's name without slashes at the ends.
 func (u *unpacker) write(h *tar.Header, path, name string) error {
 	switch h.Typeflag {
 	case tar.TypeDir:
@@ -41,7 +41,7 @@ func (u *unpacker) leaveOut(kind Kind, h *tar.Header, path, name string) error {
 	return u.remove(name)
 }
 
-// makeDirectory makes a directory, or takes the one that is there.
+// makeDirectory makes a directory, or uses an existing one.
 func (u *unpacker) makeDirectory(h *tar.Header, name string) error {
 	parent := u.path.top().fd
 	fd, err := u.mkdir(name)
@@ -87,7 +87,7 @@ func (u *unpacker) mode(h *tar.Header) uint32 {
 	return uint32(h.Mode & 0o1777)
 }
 
-// create calls make, which makes name, once more after it has removed what has the name.
+// create calls make, which makes name. If the name exists, create removes it and calls make again.
 func (u *unpacker) create(name string, make func(dir int) error) error {
 	d := u.path.top()
 	d.dirty = true
