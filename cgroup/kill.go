@@ -72,7 +72,7 @@ func killEach(dir int) error {
 			return err
 		}
 		fresh := slices.DeleteFunc(strings.Fields(text), func(pid string) bool {
-			return told[pid] || pid == "0" // 0: not visible from this pid namespace
+			return told[pid] || pid == "0" // 0 is a process outside of this pid namespace
 		})
 		if len(fresh) == 0 {
 			return nil

@@ -78,7 +78,7 @@ func Resolve(want *Limits, l *Layout) *Plan {
 		r.branch(acct, 1) // without a limit, too: it counts the processor time of the group
 	}
 	for m := range p.Missing {
-		delete(p.Enforced, m) // a part of its files does not hold the limit
+		delete(p.Enforced, m) // the limit needs all of its files
 	}
 	r.order()
 	return p

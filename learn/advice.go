@@ -4,8 +4,8 @@
 // has at their paths (Node). Advise compares them with the Spec, and returns Proposals: flags, the one that shows the
 // least first. It is pure: the same Input has the same Advice.
 //
-// What an Event holds is chosen by the payload. It is therefore never a reason to show what Private returns a reason
-// for, and `brig learn` tries by itself only what Proposal.Reads holds for.
+// The payload chooses the content of an Event. Advise therefore never proposes a path that Private gives a reason to
+// hide, and `brig learn` tries only proposals for which Reads returns true.
 package learn
 
 import (
@@ -16,7 +16,7 @@ import (
 	"brig/nsjail"
 )
 
-// Power is what the payload has of a flag, the least first.
+// Power is what a flag gives the payload, in ascending order.
 type Power int
 
 // The powers.
@@ -108,7 +108,7 @@ type want struct {
 	by      *Event
 }
 
-// mostProposals bounds what a payload can have the caller read.
+// mostProposals bounds the length of the list that a payload can make the caller read.
 const mostProposals = 64
 
 // Advise returns which flags would let the payload do what it has failed to do.

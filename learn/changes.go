@@ -26,7 +26,7 @@ func (a *advisor) write(e *Event) {
 	case refused && dir.InJail && strings.HasPrefix(e.Call, "mkdir"):
 		at = e.Path
 	}
-	if at != "" && !strings.Contains(at, ":") { // behind a colon are options, which the payload shall not choose
+	if at != "" && !strings.Contains(at, ":") { // the payload must not choose options, which follow a colon
 		a.propose(e, Room, e.Path, "--tmpfs", at)
 	}
 }
@@ -37,7 +37,7 @@ func (a *advisor) mounted(at string) bool {
 }
 
 // copied makes the mount of a path a copy that the payload may change, if it shows a directory that the caller has
-// named: by a flag, or by being there.
+// named by a flag, or the caller's working directory.
 func (a *advisor) copied(e *Event) bool {
 	p := e.Path
 	for _, m := range a.Spec.Mounts {
@@ -70,7 +70,7 @@ func (a *advisor) copy(value string, e *Event) {
 	a.cows[value].Count += e.Count
 }
 
-// system reports whether a path is of the host's programs and configuration, or of the kernel.
+// system reports whether a path belongs to the host's programs or configuration, or to the kernel.
 func system(p string) bool {
 	return kernel(p) || inOne(p, "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 }
@@ -81,7 +81,7 @@ func inOne(p string, dirs ...string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return under(p, dir) })
 }
 
-// more is what a limit is raised to: a multiple.
+// more is the factor by which a limit is raised.
 const more = 4
 
 // full proposes more room where a file system was full.
@@ -137,7 +137,7 @@ func (a *advisor) connect(e *Event) {
 	a.propose(e, Network, to, "--allow", to)
 }
 
-// refused proposes what the report names as the remedy of a denial.
+// refused proposes the remedies of the report's denials.
 func (a *advisor) refused() {
 	for i := range a.Denials {
 		d := &a.Denials[i]
@@ -157,7 +157,7 @@ func (a *advisor) refused() {
 	}
 }
 
-// limits proposes more of what has run out.
+// limits proposes to raise the limits that the run has met.
 func (a *advisor) limits() {
 	l := &a.Spec.Limits
 	for _, name := range a.LimitsHit {

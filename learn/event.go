@@ -22,7 +22,7 @@ const (
 	Search              // the command is not on its PATH; Path is where the host has it
 )
 
-// Event is a system call that has failed, and how often. Only Lookup stands for one that has not.
+// Event is a system call that has failed, with a count. The call of a Lookup need not have failed.
 type Event struct {
 	Kind  Kind
 	Call  string // the system call's name

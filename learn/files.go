@@ -8,12 +8,12 @@ import (
 	"brig/nsjail"
 )
 
-// optional is what programs look for and do well without, as on a machine that does not have it.
+// optional lists files that programs look for and do not need.
 var optional = []string{"/etc/locale.alias", "/etc/host.conf", "/etc/gai.conf", "/etc/inputrc", "/etc/profile",
 	"/etc/profile.d", "/etc/bash.bashrc", "/etc/terminfo", "/etc/gss", "/etc/localtime", "/etc/timezone",
 	"/etc/ld.so.preload", "/etc/debian_version", "/etc/selinux", "/etc/perl", "/etc/papersize", "/etc/apt", "/etc/dpkg"}
 
-// idle reports whether programs do as well without a file.
+// idle reports whether programs work equally well without a file.
 func idle(host string) bool {
 	return inOne(host, optional...) || under(host, "/etc") && strings.HasSuffix(host, "/sitecustomize.py")
 }
@@ -49,8 +49,9 @@ func (a *advisor) private(n *Node) string {
 	return why
 }
 
-// want records a file to show. Of a directory that the payload may write only the whole is shown, of which it sees all
-// already: what is in it now may be a symbolic link to something private when the next run mounts it.
+// want records a file to show. If it is below a writable bind, the whole source of that bind is shown instead, which
+// the payload sees anyway: before the next run the payload could replace the file by a symbolic link to something
+// private.
 func (a *advisor) want(w *want) {
 	for _, m := range a.Spec.Mounts {
 		if m.Type == nsjail.MountBind && m.Writable && w.unit != m.Source && under(w.unit, m.Source) {
@@ -71,16 +72,17 @@ func (a *advisor) want(w *want) {
 // secrets reports whether a directory has something private in it.
 func (a *advisor) secrets(dir string) bool { return a.World.Secrets(dir, !a.callers(dir)) }
 
-// callers reports whether the path is in the caller's directory, which the caller has named by being there.
+// callers reports whether the path is in the caller's working directory, which the caller has thereby chosen.
 func (a *advisor) callers(host string) bool { return under(host, a.Dir) && !broad(a.Dir) }
 
-// shelves are directories in which each program has one of its own, which is shown as a whole.
+// shelves are directories with one subdirectory for each program. Such a subdirectory is shown as a whole.
 var shelves = []string{"/opt", "/srv", "/var/lib", "/var/cache", "/usr/local", "/nix/store", "/snap", "/app"}
 
-// roots are names that only the top directory of a project has, which is shown as a whole.
+// roots are names by which the top directory of a project is recognized. It is shown as a whole.
 var roots = []string{"pyvenv.cfg", "package.json", "go.mod", "Cargo.toml", "conda-meta", ".git"}
 
-// widen chooses the directory that is shown instead of a file: the one that belongs together, without anything private.
+// widen shows a directory instead of a single file if both belong to the same program or project and the directory
+// holds nothing private.
 func (a *advisor) widen(w *want) {
 	for _, dir := range a.units(w.node.Host) {
 		at, same := a.over(w, dir)
@@ -91,7 +93,7 @@ func (a *advisor) widen(w *want) {
 	}
 }
 
-// units returns the directories that a file may be a part of, the one to prefer first.
+// units returns the directories that could be shown instead of a file, in the order of preference.
 func (a *advisor) units(host string) (list []string) {
 	if under(host, a.Dir) {
 		list = append(list, a.Dir)
@@ -117,8 +119,8 @@ func (a *advisor) units(host string) (list []string) {
 	return list
 }
 
-// over returns where a directory above the wanted file is in the jail. same is false if the file has another name
-// there, or if the directory would hide what an image or another root has there.
+// over returns the path in the jail of a directory above the wanted file. same is false if the file would have another
+// path below it, or if the directory would hide files of an image or of another root.
 func (a *advisor) over(w *want, dir string) (at string, same bool) {
 	rest := strings.TrimPrefix(w.node.Host, dir)
 	at, same = strings.CutSuffix(w.node.At, rest)
@@ -126,21 +128,21 @@ func (a *advisor) over(w *want, dir string) (at string, same bool) {
 	return at, same && at != "" && at != "/" && bare
 }
 
-// hides reports whether a mount there would hide one that the Spec has.
+// hides reports whether a mount at this path would hide a mount of the Spec.
 func (a *advisor) hides(at string) bool {
 	return slices.ContainsFunc(a.Spec.Mounts, func(m nsjail.Mount) bool { return under(m.Target, at) })
 }
 
-// broad reports whether a directory is never shown as a whole, because what it holds has nothing in common.
+// broad reports whether a directory is never shown as a whole, because it holds unrelated files.
 func broad(dir string) bool {
 	return strings.Count(dir, "/") < 2 || slices.Contains(shelves, dir) ||
 		slices.Contains([]string{"/var/tmp", "/var/run", "/usr/lib", "/usr/share", "/usr/bin"}, dir)
 }
 
-// siblings is how many files of one directory are shown by showing the directory.
+// siblings is the number of wanted files in a directory from which on the whole directory is shown.
 const siblings = 3
 
-// show proposes to show what is wanted.
+// show proposes flags that show the wanted files.
 func (a *advisor) show() {
 	in := map[string]int{}
 	for _, w := range a.reads {

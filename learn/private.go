@@ -6,7 +6,7 @@ import (
 )
 
 // secretPaths are files and directories of the host that hold secrets, or the sockets of services that obey whoever may
-// connect. What only some users may read is private as well, without being here.
+// connect. Files that not every user may read are private as well, and need not be listed.
 var secretPaths = []string{"/boot", "/dev", "/proc", "/sys", "/root", "/lost+found",
 	"/etc/shadow", "/etc/gshadow", "/etc/passwd", "/etc/group", "/etc/sudoers", "/etc/sudoers.d", "/etc/machine-id",
 	"/etc/hostname", "/etc/krb5.keytab", "/etc/ssh", "/etc/ssl/private", "/etc/pki/private", "/etc/wireguard",
@@ -44,9 +44,9 @@ func SecretName(name string) bool {
 	return strings.HasPrefix(name, "ssh-") && strings.Contains(name, "agent")
 }
 
-// Private returns why a path of the host is the caller's own business, or "". dir is the caller's directory: what it
-// holds is not private for being below a home, if dir is neither a home nor above one. homes are home directories, and
-// directories of home directories have a / at the end.
+// Private returns why a path of the host must not be shown, or "". dir is the caller's directory: unless it is a home
+// directory or above one, the files in it are not private just because they are below a home directory. homes lists
+// home directories; an entry that ends in / is a directory of home directories.
 func Private(host, dir string, homes []string) (why string) {
 	for part := range strings.SplitSeq(strings.Trim(host, "/"), "/") {
 		if SecretName(part) {

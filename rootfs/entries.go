@@ -199,8 +199,8 @@ func (b *builder) link(e *Entry) {
 	b.Program.Close(b.label, fd)
 }
 
-// file writes a private file of at most 2 GiB with one write(2). If others may have shaped the tree, the target may be
-// the host's own file below a bind mount: the copy is mounted on it, and the file does not change.
+// file writes a private file of at most 2 GiB with one write(2). In a tree that is not only brig's, the target may be a
+// file of the host below a bind mount: the copy is mounted on it, and the file does not change.
 func (b *builder) file(e *Entry) {
 	if b.ours {
 		b.parents(e.Target)

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// imageTree makes the image, or an overlay of it, the new root, and moves the carried mounts there. Each place in it is
-// looked up once, and what was mounted below them before moves with them: a link such as "proc -> ." in an image moves
-// procfs to the root of the image, but does not take its masks away.
+// imageTree makes the image, or an overlay of it, the new root, and moves the carried mounts there. Each target is
+// looked up once, and a carried mount moves with all mounts below it: a link such as "proc -> ." in an image moves
+// procfs to the root of the image, together with its masks.
 func (b *builder) imageTree() {
 	image := b.spec.Image
 	if b.root = b.mountIn("lower", &image.Source, rdonly|nosuid|nodev); image.Overlay {
@@ -36,9 +36,9 @@ func (b *builder) mountIn(name string, src *Source, attr uint64) program.Slot {
 	return tree
 }
 
-// imageOverlay mounts the overlay of an image in one call, and opens it. Without an upper layer it takes half the
-// time: overlayfs makes files in an upper layer to see what its file system can do. The layers have short names in the
-// staging tmpfs, which the jail leaves: cow has other needs. volatile is described there.
+// imageOverlay mounts the overlay of an image in one call, and opens it. Without an upper layer it takes half the time:
+// overlayfs makes files in an upper layer to find out what its file system supports. The layers have names in the
+// staging tmpfs, unlike those of cow, which describes the option volatile.
 func (b *builder) imageOverlay() program.Slot {
 	img, made, at, options := b.spec.Image, []string{upperDir, workDir, "root"}, "", "userxattr"
 	if img.Complete && !img.Writable {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ordered is a root that is built in the caller's order: what a step makes is in what earlier steps have mounted, on
-// the host too, where a mount there is writable. Every lookup stays inside the new root (openat2(2)).
+// Ordered is a root that is built in the caller's order. A step can make files in what earlier steps have mounted, and
+// so on the host, if a bind of the host is writable. Every lookup stays inside the new root (openat2(2)).
 //
 //	staging (tmpfs, mounted over "/")
 //	    newroot (a bind of itself): the root
@@ -23,7 +23,7 @@ type Ordered struct {
 	roots    []program.Slot // clones of the host's root, each for one Bind
 }
 
-// Numbers is how many descriptor numbers an Ordered uses from its first one on.
+// Numbers is the number of descriptor numbers that an Ordered uses, from its first one on.
 const Numbers = 64
 
 // BeginOrdered appends the operations that make the empty root. first is the lowest of Numbers free descriptor numbers.
@@ -226,8 +226,8 @@ func (o *Ordered) closeNumbers(n int) {
 	o.b.Add(o.b.label, unix.SYS_CLOSE_RANGE, program.Int(o.first), program.Int(o.first+n-1), program.Int(0))
 }
 
-// Enter makes the tree the root and detaches the host's, by pivot_root(2) with the same directory for both: the
-// descriptor of the old root tells which mount is to be detached. Before it staging, which covers it, is.
+// Enter makes the tree the root and detaches the host's, by pivot_root(2) with the same directory for both roots. It
+// detaches staging, which covers the old root, and then the old root by its descriptor.
 func (o *Ordered) Enter() {
 	b := &o.b
 	b.label = "pivot"

@@ -29,9 +29,9 @@ type Source struct {
 	Dev, Ino uint64 // as the keeper saw them; 0 for the system's own files, which are not checked
 	FD       program.Slot
 	Passed   bool // FD holds a detached mount that the keeper has made (open_tree(2)), with its attributes set
-	Mounted  bool // Path is a mount in the namespace that the jail's is copied from: as a layer it needs no other mount
+	Mounted  bool // Path is a mount in the namespace that the jail copies, and can be a layer without another mount
 	Dir      bool
-	Root     bool // the host's root, which must be cloned before the jail's is mounted over it
+	Root     bool // the host's root, which must be cloned before another root is mounted over it
 }
 
 // Kind is the kind of an Entry.
@@ -52,8 +52,8 @@ const (
 	Symlink // a link with Text
 	File    // a file with Text as its content
 	Copy    // a file with the content of the system's file Source, at most Size bytes
-	// Root.Image becomes the root. Proc, Mask and Sealed come before it, and before anything else that others may have
-	// shaped: their targets are looked up as plain paths.
+	// Root.Image becomes the root. Proc, Mask and Sealed come before it and before any other entry whose content others
+	// may have chosen, since their targets are looked up as plain paths.
 	ImageTree
 	Proc   // procfs (proc(5)), if Root.Proc is none
 	Devpts // a private devpts
@@ -77,7 +77,7 @@ type Entry struct {
 	Attr         uint64 // MOUNT_ATTR_* of a mount
 	SourceIsDir  bool   // Mask: the target is a directory
 	NoLinks      bool   // no symbolic link on the way to the target: others could replace it
-	Guarded      bool   // from this entry on, others may have shaped the tree
+	Guarded      bool   // from this entry on, others may have put symbolic links into the tree
 }
 
 // Ghost stands for an absent path of a COW: an empty socket, or a file with Text. It is in a layer of its own.
@@ -88,7 +88,7 @@ type Image struct {
 	Source   Source
 	Carried  []string // the mounts made before it that move to the same places in it
 	Overlay  bool     // a layer of the jail's own, in which missing mount points are made
-	Complete bool     // none is missing, so that the layer need not be writable
+	Complete bool     // no mount point is missing, so that the layer need not be writable
 	Writable bool     // the payload may write to it
 	Upper    *Source  // the layer, as Entry.Upper; nil for a part of the staging tmpfs
 	Keep     bool     // Tree.Uppers returns its upper directory
@@ -147,8 +147,8 @@ type builder struct {
 	empty   bool            // fdEmpty is open
 	masked  [2]string       // an existing mask of a file and one of a directory, to be mounted again
 	procIs  string          // where procfs is mounted
-	// ours means that this program made everything in the new root, so that paths need no guarded lookup. It ends with
-	// the first entry that others may have shaped.
+	// ours means that this program has made everything in the new root so far, so that its paths have no foreign
+	// symbolic links and need no guarded lookup. It ends with the first Guarded entry.
 	ours    bool
 	noLinks bool       // of the current entry
 	disks   [][]string // nil: not requested
@@ -226,8 +226,8 @@ func (r *Root) shared() (targets []string) {
 	return targets
 }
 
-// stage makes the root: a tmpfs over "/". It hides nothing, because the lookup of an absolute path starts at the
-// process's root and ignores a mount on top of it.
+// stage makes the root: a tmpfs over "/". The host's tree stays reachable, because the lookup of an absolute path
+// starts at the process's root and ignores a mount on top of it.
 func (b *builder) stage() {
 	r := b.spec
 	if b.brief() { // the lookup of "." ignores a mount on top of it, but that of ".." does not

@@ -8,7 +8,7 @@ import (
 	"brig/internal/cli"
 )
 
-// exitRefused is the exit code of apply for a change that the directory does not fit any more.
+// exitRefused is the exit code of apply if the directory no longer fits a change.
 const exitRefused = 1
 
 // applyOptions are the flags of apply.
@@ -60,11 +60,10 @@ func (o *applyOptions) run(list []string, std cli.Stdio) (code int, err error) {
 	})
 }
 
-// resume finishes applies that were interrupted, but for that of the set that is to be applied. The code is -1 if there
-// were none.
+// resume finishes interrupted applies, except that of the set that is to be applied. The code is -1 if there were none.
 func resume(store *changes.Store, list []string, std cli.Stdio) (code int) {
 	code = -1
-	sets, _ := store.List() // a damaged set is no reason not to apply another one
+	sets, _ := store.List() // a damaged set does not prevent the others from being applied
 	for _, set := range sets {
 		if !set.Interrupted || len(list) > 0 && len(list[0]) > 3 && set.ID[:min(len(list[0]), len(set.ID))] == list[0] {
 			continue

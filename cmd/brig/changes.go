@@ -47,8 +47,8 @@ func openChanges() (*changes.Store, error) {
 	return store, nil
 }
 
-// expireChanges removes what exceeds the bounds of the store, and returns the directories. A store that is not there is
-// not made.
+// expireChanges removes the sets that exceed the bounds of the store, and returns their directories. It does not make a
+// missing store.
 func expireChanges() (removed []string, err error) {
 	dir := os.Getenv("BRIG_CHANGES")
 	if dir == "" {

@@ -49,8 +49,7 @@ type committed struct {
 	Bytes  int64  `json:"bytes"` // in the files of its last layer
 }
 
-// commit makes an image of what the run has changed in its root. After a command that has failed, or met a limit, there
-// is none.
+// commit makes an image from the changes of the run in its root, unless the command failed or met a limit.
 func (k *keeper) commit(r *reported, c *nsjail.Change) (err error) {
 	name := k.inv.commit
 	switch {
@@ -75,8 +74,8 @@ func (k *keeper) commit(r *reported, c *nsjail.Change) (err error) {
 	return nil
 }
 
-// pack has brigd put a layer on top of the image of the run, and returns the digest of the new one. brigd makes none
-// without the line that follows the layer: a pipe ends in the same way when brig is killed.
+// pack has brigd put a layer on top of the image of the run, and returns the digest of the new one. brigd makes no
+// image unless a line follows the layer, since the end of the pipe alone may mean that brig was killed.
 func (k *keeper) pack(upper *os.File) (stats *layer.Stats, digest string, err error) {
 	path, err := findDaemon("which makes images")
 	if err != nil {
@@ -104,7 +103,7 @@ func (k *keeper) pack(upper *os.File) (stats *layer.Stats, digest string, err er
 	if err != nil {
 		return nil, "", err
 	}
-	r.Close() // Pack shall not write to a pipe that nobody reads
+	r.Close() // otherwise Pack could wait for a reader forever
 	stats, err = layer.Pack(w, upper, &layer.PackOptions{Overlay: true, Skip: jailsOwn(k.inv)})
 	if err == nil {
 		_, _ = whole.Write([]byte("end\n")) // if brigd has ended, Wait returns why
@@ -121,8 +120,8 @@ func (k *keeper) pack(upper *os.File) (stats *layer.Stats, digest string, err er
 	return stats, digest, err
 }
 
-// jailsOwn returns what has the names that the jail itself makes: mount points, and the files that docker does not
-// commit either.
+// jailsOwn returns a function that recognizes the paths that the jail itself makes: mount points, and files that docker
+// does not commit either.
 func jailsOwn(inv *invocation) func(name string) bool {
 	names := []string{"dev", "proc", "tmp", "work", "etc/hosts", "etc/resolv.conf"}
 	for i := range inv.spec.Mounts {

@@ -56,7 +56,7 @@ func mechanisms(listed func(nsjail.Mechanism) bool) (names []string) {
 	return names
 }
 
-// asAlways sets nothing: it accepts docker's flags that ask for what every jail does.
+// asAlways sets nothing. It accepts docker's flags for properties that every jail has.
 func asAlways([]string) error { return nil }
 
 func (b *builder) setSpec(v []string) error {

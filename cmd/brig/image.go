@@ -22,7 +22,7 @@ const (
 
 var pullWords = []string{pullNever, "missing", pullAlways}
 
-// checkImage refuses flags of an image that contradict others, or that nothing would read.
+// checkImage refuses flags of an image that contradict other flags or would have no effect.
 func (inv *invocation) checkImage() error {
 	if inv.image == "" {
 		inv.image = inv.spec.Rootfs.Image
@@ -43,7 +43,7 @@ func (inv *invocation) checkImage() error {
 	return nil
 }
 
-// findImage makes the image the root, and fetches it before if it is to.
+// findImage makes the image the root, and first fetches it if --pull requires that.
 func (inv *invocation) findImage(std cli.Stdio) error {
 	if inv.image == "" {
 		return nil

@@ -69,7 +69,7 @@ func (inv *invocation) problems() []string {
 	return lines
 }
 
-// ofRun returns a flag that only brig run can do something with, if there is one.
+// ofRun returns a given flag that only brig run supports, or "".
 func (inv *invocation) ofRun() string {
 	for flag, given := range map[string]bool{"--report": inv.report != "", "--report-fd": inv.reportFD >= 0,
 		"--net-log": inv.netLog != "", "--commit": inv.commit != "", "--apply-if-ok": inv.applyIfOK} {

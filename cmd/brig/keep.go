@@ -37,7 +37,7 @@ type keeper struct {
 	std     cli.Stdio
 }
 
-// newKeeper opens the store before the run, which would have nowhere to leave its changes without it.
+// newKeeper opens the store before the run: without it, the changes of the run could not be kept.
 func newKeeper(inv *invocation, std cli.Stdio) (k *keeper, err error) {
 	k = &keeper{inv: inv, started: time.Now(), std: std}
 	if inv.hasCOW() {
@@ -69,7 +69,7 @@ func (k *keeper) keep(r *reported) (code int) {
 	return code
 }
 
-// one keeps the changes of one directory, and applies them if that was asked for and the run went well.
+// one keeps the changes of one directory, and applies them with --apply-if-ok if the run succeeded.
 func (k *keeper) one(r *reported, c *nsjail.Change) error {
 	run := &changes.Run{Status: string(r.Status), ExitCode: r.ExitCode, Started: k.started, Ended: time.Now(),
 		Target: changes.Name(c.Target), Protect: protectedBelow(&k.inv.spec, c)}

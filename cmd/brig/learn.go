@@ -40,8 +40,8 @@ type learning struct {
 	tryAll  bool
 }
 
-// defaultRounds is how often the command is run at most: some flags are found only when others have helped, and each is
-// left out once.
+// defaultRounds bounds the number of runs: some flags are found only after others have been added, and each is then
+// tried without.
 const defaultRounds = 12
 
 func (b *builder) learnFlags() []cli.Flag {
@@ -164,7 +164,7 @@ func cleanPath(dir, p string) string {
 	return filepath.Clean(p)
 }
 
-// clean removes what the runs have left.
+// clean removes the change sets of the runs.
 func (l *learner) clean() error {
 	if l.changes == "" {
 		return nil

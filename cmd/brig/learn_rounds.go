@@ -19,11 +19,12 @@ type learned struct {
 	Flags     []string         `json:"flags"`
 	Proposals []learn.Proposal `json:"proposals"`
 	Withheld  []learn.Withheld `json:"withheld"`
-	Unneeded  []learn.Proposal `json:"unneeded"` // what has failed as well, if it works all the same
+	Unneeded  []learn.Proposal `json:"unneeded"` // failed calls that do not prevent the command from working
 	Spec      json.RawMessage  `json:"spec"`
 }
 
-// learn runs the command until it works or nothing more can be tried, and then without each flag that it may not need.
+// learn runs the command until it works or there is nothing more to try, and then once without each flag that may be
+// unnecessary.
 func (l *learner) learn() (*learned, error) {
 	var tried []learn.Proposal
 	rep, err := l.run(nil)
@@ -117,7 +118,7 @@ func (l *learner) with(flags []string) (*invocation, error) {
 	return inv, err
 }
 
-// found puts the answer together. The payload may have chosen paths, and parts of reasons.
+// found assembles the answer. The payload may have chosen the paths, and parts of the reasons.
 func (l *learner) found(rep *runReport, tried []learn.Proposal) (*learned, error) {
 	advice := learn.Advise(&l.input)
 	out := &learned{Works: rep.Status == nsjail.StatusOK, Runs: l.runs, ExitCode: rep.code, Flags: []string{},

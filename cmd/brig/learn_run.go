@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// run runs the command once, with flags beside the Spec, and adds what has failed to the input.
+// run runs the command once with additional flags, and adds its failed calls to the input.
 func (l *learner) run(flags []string) (*runReport, error) {
 	if l.runs++; l.runs > 1 {
 		l.std.Say("run %d: %s", l.runs, shellWords(append([]string{"brig", "run"}, flags...)))
@@ -77,8 +77,8 @@ func (l *learner) stdin() (*os.File, error) {
 	return os.Open(os.DevNull)
 }
 
-// forwardSignals passes on signals to the brig run of the moment, and ends the learning. A terminal sends SIGINT to
-// both.
+// forwardSignals passes signals on to the current brig run, and ends learning. A terminal sends SIGINT to both
+// processes.
 func (l *learner) forwardSignals() {
 	caught := make(chan os.Signal, 8)
 	signal.Notify(caught, unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
@@ -92,8 +92,7 @@ func (l *learner) forwardSignals() {
 	}()
 }
 
-// merge adds the events that no earlier run has had, and returns how many are left out: the bound of one run is that of
-// all.
+// merge adds the events that are new, and returns how many it has dropped: all runs together are bounded like one.
 func (l *learner) merge(events []learn.Event) (dropped int) {
 	for _, e := range events {
 		k := fmt.Sprint(e.Kind, e.Errno, e.Path, e.Addr, e.Name)
@@ -149,7 +148,7 @@ func (l *learner) command(places []learn.Place) []learn.Event {
 			e.Kind, e.Path = learn.Search, filepath.Clean(dir)
 		}
 		if len(e.Nodes) == 0 && l.spec.Rootfs != (nsjail.Rootfs{}) {
-			continue // it is the host's, and the jail's root is another
+			continue // the file is the host's, and the jail has another root
 		}
 		return []learn.Event{e}
 	}

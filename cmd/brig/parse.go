@@ -30,7 +30,7 @@ func parse(name string, args []string, read readFunc) (inv *invocation, help boo
 	b := newBuilder(name, read)
 	b.inv.args = args
 	table := cli.Table{Hints: hints}
-	if len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--" { // a start without flags needs no table
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--" { // without flags the table is not needed
 		table.Flags = b.flags()
 	}
 	list, command, help, err := table.Scan(args)

@@ -21,7 +21,7 @@ type report []reportFile
 
 type reportFile struct {
 	*os.File
-	named bool // from --report: the name must still lead to this file at the end
+	named bool // from --report: at the end, the name must still refer to this file
 }
 
 func openReport(inv *invocation, std cli.Stdio) (report, error) {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The errors with which a call fails for what the jail lacks or forbids; the rest is the payload's own business.
+// The errors of calls that fail because of the jail. Other errors are not recorded.
 var (
 	pathErrors = []unix.Errno{unix.ENOENT, unix.ENOTDIR, unix.EACCES, unix.EPERM, unix.EROFS}
 	netErrors  = []unix.Errno{unix.ENETUNREACH, unix.EHOSTUNREACH, unix.ECONNREFUSED, unix.EACCES, unix.EPERM, unix.ENOENT,
@@ -92,11 +92,10 @@ func (t *tracer) address(pid int, c *call, arg func(int) uint64) (to netip.AddrP
 	return to, socket
 }
 
-// dnsPort is where names are asked for.
+// dnsPort is the port of name servers.
 const dnsPort = 53
 
-// sent looks for questions for names: a jail without network has nobody to answer them, and a call that sends one
-// succeeds.
+// sent records the names in DNS queries. In a jail without a network sending a query succeeds, and no answer comes.
 func (t *tracer) sent(pid int, c *call, arg func(int) uint64) {
 	if c.fd == 0 || c.addr == 0 && c.data == 0 && c.msg == 0 {
 		return

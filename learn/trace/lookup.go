@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookup compares paths of the jail with those of the host.
+// lookup finds out which files of the host are missing in the jail.
 type lookup struct {
 	places []learn.Place
 	root   int             // of the jail, or -1: then it is guessed
 	public map[string]bool // of directories: everybody may pass
 }
 
-// Nodes returns what the jail of a command that did not start lacks of a path.
+// Nodes returns the files of a path that are missing in a jail whose command did not start.
 func Nodes(places []learn.Place, at string) []learn.Node {
 	l := &lookup{places: places, root: -1, public: map[string]bool{}}
 	return l.nodes(at, true)
@@ -31,8 +31,8 @@ func Nodes(places []learn.Place, at string) []learn.Node {
 // maxLinks is how many symbolic links a path may lead over: path_resolution(7).
 const maxLinks = 40
 
-// nodes follows a path of the jail on the host, and returns what the jail lacks of it. It returns nil if the host has
-// no such file either.
+// nodes resolves a path of the jail on the host, and returns its files that the jail lacks. It returns nil if the host
+// has no such file either.
 func (l *lookup) nodes(at string, exec bool) (list []learn.Node) {
 	rest, cur := strings.Split(strings.Trim(at, "/"), "/"), "/"
 	for links := 0; len(rest) > 0; {
@@ -89,14 +89,14 @@ func (l *lookup) nodes(at string, exec bool) (list []learn.Node) {
 	return list
 }
 
-// leads reports whether a place of the host's is below a path of the jail.
+// leads reports whether a directory of the host is mounted below a path of the jail.
 func (l *lookup) leads(at string) bool {
 	return slices.ContainsFunc(l.places, func(p learn.Place) bool {
 		return p.Host != "" && strings.HasPrefix(p.At, at+"/")
 	})
 }
 
-// top returns the outermost directory above a path that the jail lacks, or the path.
+// top returns the outermost missing directory above a path of the jail, or the path if none is missing.
 func (l *lookup) top(at string) string {
 	for dir := path.Dir(at); dir != "/" && !l.has(dir); dir = path.Dir(dir) {
 		at = dir
@@ -118,7 +118,7 @@ func fileType(m os.FileMode) learn.Type {
 	return learn.Device
 }
 
-// everybody reports whether every user may read the file.
+// everybody reports whether every user may reach and read the file.
 func (l *lookup) everybody(host string, st os.FileInfo) bool {
 	return readable(st.Mode()) && l.passable(path.Dir(host))
 }
@@ -175,7 +175,7 @@ func usr(at string) bool {
 	return false
 }
 
-// dir returns what the jail and the host have of a directory.
+// dir describes a directory of the jail and its counterpart on the host.
 func (l *lookup) dir(at string) learn.Dir {
 	d := learn.Dir{Path: at}
 	if st, err := os.Stat(learn.HostPath(l.places, at)); err == nil {

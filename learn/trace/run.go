@@ -33,7 +33,7 @@ type Run struct {
 	Pid *atomic.Int64
 }
 
-// Seen is what has been seen of a run.
+// Seen describes a run that was watched.
 type Seen struct {
 	ExitCode int // of brig
 	Started  bool
