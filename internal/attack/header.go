@@ -25,11 +25,11 @@ type Attack struct {
 	Plans, Offs []Off
 	// NoOff is why no mitigation can be switched off.
 	NoOff string
-	// Unless are settings, as JSON, with which a jail does not claim it, besides those of Offs.
+	// Unless are settings, as JSON, with which a jail does not claim to stop the attack, besides those of Offs.
 	Unless []string
-	// Harm is what else happens on the host if it gets through.
+	// Harm is what else happens on the host if the attack succeeds.
 	Harm string
-	// Lane is the only caller that it is for, "root" or "user", and LaneReason why.
+	// Lane is "root" or "user" if the attack is for that caller only, and LaneReason tells why.
 	Lane, LaneReason string
 	// MayRefuse means that brig may also refuse to make the jail.
 	MayRefuse bool

@@ -25,7 +25,7 @@ func setupCoreDump(s *Scene) {
 	})
 }
 
-// setupOutput looks how much of the payload's flood the keeper has kept.
+// setupOutput checks how much of the payload's output the keeper has kept.
 func setupOutput(s *Scene) {
 	s.Check(func() string {
 		if len(s.Outcome.Output) > 1<<20 {
@@ -38,7 +38,7 @@ func setupOutput(s *Scene) {
 	})
 }
 
-// setupForgedReport looks that the report is the kernel's, whatever the payload claims.
+// setupForgedReport checks that the report has the kernel's facts and not the payload's claims.
 func setupForgedReport(s *Scene) {
 	s.Check(func() string {
 		if s.Outcome.Status != "" && (s.Outcome.Status != "ok" && s.Outcome.ExitCode != 1 || s.Outcome.MaxRSS == 0) {
@@ -48,7 +48,7 @@ func setupForgedReport(s *Scene) {
 	})
 }
 
-// setupSubmount puts a writable mount below $DIR/in: read-only has to reach it too.
+// setupSubmount puts a writable mount below $DIR/in, which a read-only bind must make read-only, too.
 func setupSubmount(s *Scene) {
 	s.mount("tmpfs", "in/sub", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=64k,mode=777")
 	s.absent("in/sub/planted")

@@ -43,7 +43,7 @@ func setupLateSocket(s *Scene) {
 			case <-time.After(10 * time.Millisecond):
 			}
 			if _, err := os.Stat(s.Path("work/ready")); err == nil {
-				l, _ = net.Listen("unix", s.Path("work/sock")) // the attack waits in vain if it fails
+				l, _ = net.Listen("unix", s.Path("work/sock")) // if it fails, the attack does not find the socket
 				_ = os.Chmod(s.Path("work/sock"), 0o777)
 			}
 		}
@@ -146,7 +146,7 @@ func setupToucher(s *Scene) {
 	}()
 }
 
-// setupOwner looks that files in the writable directory belong to its owner.
+// setupOwner checks that files in the writable directory belong to its owner.
 func setupOwner(s *Scene) {
 	s.must(os.Chmod(s.Path("work"), 0o777))
 	s.Check(func() string {

@@ -40,7 +40,7 @@ func (s *Scene) kept(files map[string]string) {
 	s.unchanged(files)
 }
 
-// unchanged looks that files keep their content, inode, mode and times.
+// unchanged checks that files keep their content, inode, mode and times.
 func (s *Scene) unchanged(files map[string]string) {
 	before := map[string]syscall.Stat_t{}
 	for name := range files {
@@ -64,7 +64,7 @@ func stat(name string) (st syscall.Stat_t) {
 	return st
 }
 
-// absent looks that nothing is there afterwards, neither of the payload's nor of brig's.
+// absent checks that the names do not exist afterwards: neither the payload's files nor brig's ghosts.
 func (s *Scene) absent(names ...string) {
 	s.Check(func() string {
 		for _, name := range names {
@@ -82,7 +82,7 @@ func setupConfigLink(s *Scene) { s.link("work/.git/config") }
 
 func setupHookLink(s *Scene) { s.link("work/.git/hooks/pre-commit") }
 
-// link makes work/same, a hard link to a file. That the link count changes is no attack.
+// link makes work/same, a hard link to a file. A changed link count alone is not an escape.
 func (s *Scene) link(name string) {
 	s.must(os.Link(s.Path(name), s.Path("work/same")))
 	s.checks = nil

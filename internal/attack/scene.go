@@ -57,7 +57,7 @@ func (a *Attack) New(payloadUID int) (s *Scene, err error) {
 	return s, nil
 }
 
-// setupError is how a set-up ends early, by panic.
+// setupError is the value with which a set-up panics to end early.
 type setupError struct{ error }
 
 // must ends the set-up on an error.
@@ -143,7 +143,7 @@ var setups = map[string]func(*Scene){
 }
 
 func setupSecretEnv(s *Scene) {
-	// every scene sets the same, so that they may be made in parallel
+	// all scenes set the same value, so that they may be made in parallel
 	s.must(os.Setenv("ESCAPE_API_TOKEN", "host-secret-env"))
 }
 
@@ -166,7 +166,8 @@ func (s *Scene) payloadUser(cmd *exec.Cmd) {
 	}
 }
 
-// setupHostProcess starts a process of the host, $HOSTPID, whose arguments hold $MARK, and looks that it stays alive.
+// setupHostProcess starts a process of the host, $HOSTPID, whose arguments contain $MARK, and checks that it stays
+// alive.
 func setupHostProcess(s *Scene) {
 	cmd := exec.Command("/bin/sleep", "30")
 	cmd.Args[0] = s.Vars["MARK"]
@@ -183,8 +184,8 @@ func setupHostProcess(s *Scene) {
 	})
 }
 
-// setupDaemon looks for processes that have outlived the jail and carry $MARK in their arguments. It looks more than
-// once, because a process in the middle of execve(2) has no arguments to show.
+// setupDaemon looks for processes that have outlived the jail and carry $MARK in their arguments. It looks several
+// times, because during execve(2) a process shows no arguments.
 func setupDaemon(s *Scene) {
 	s.Check(func() string {
 		for range 10 {
@@ -228,7 +229,7 @@ func setupSleeper(s *Scene) {
 	})
 }
 
-// setupUntouched looks that the host's files stay as they are.
+// setupUntouched checks that the host's files do not change.
 func setupUntouched(s *Scene) {
 	want, err := os.ReadFile(s.Path("in/file"))
 	s.must(err)
@@ -242,7 +243,7 @@ func setupUntouched(s *Scene) {
 	})
 }
 
-// setupUnchanged looks that nothing of the directory's files changes: content, names, modes, times, attributes.
+// setupUnchanged checks that content, names, modes, times and attributes of the directory's files do not change.
 func setupUnchanged(s *Scene) {
 	_ = unix.Setxattr(s.Path("in/file"), "user.keep", []byte("y"), 0) // a file system may not have them
 	_, err := Snapshot(s.Path("in"))                                  // the first sets the times of access (relatime)

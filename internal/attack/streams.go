@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setupTerminal opens a terminal of the host as the payload's stdin. It looks for characters that nobody typed, and
-// whether the terminal is as it was.
+// setupTerminal opens a terminal of the host as the payload's stdin. It checks that no character was typed into it, and
+// that its settings have not changed.
 func setupTerminal(s *Scene) {
 	master, slave, err := PseudoTerminal()
 	s.keep(master, err)
@@ -39,8 +39,8 @@ func setupTerminal(s *Scene) {
 	})
 }
 
-// setupPipe opens a pipe of the host as the payload's stdin, and looks whether its flags or the owner of its
-// signals were changed.
+// setupPipe opens a pipe of the host as the payload's stdin, and checks that its flags and the owner of its signals
+// have not changed.
 func setupPipe(s *Scene) {
 	r, w, err := os.Pipe()
 	s.Stdin = s.keep(r, err)
@@ -61,7 +61,7 @@ func setupPipe(s *Scene) {
 	})
 }
 
-// setupLog opens a log as the payload's stderr, which the caller appends to, and looks whether that is all.
+// setupLog opens a log to which the caller appends as the payload's stderr, and checks that it can only be appended to.
 func setupLog(s *Scene) {
 	line := "host-secret " + s.Vars["MARK"] + "\n"
 	s.write("log", line)
@@ -82,7 +82,7 @@ func (s *Scene) keep(f *os.File, err error) *os.File {
 	return f
 }
 
-// PseudoTerminal returns both sides of a terminal that is nobody's: pty(7).
+// PseudoTerminal returns both sides of a new terminal that controls no session: pty(7).
 func PseudoTerminal() (master, slave *os.File, err error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {

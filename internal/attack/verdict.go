@@ -6,7 +6,7 @@ import (
 	"brig/internal/words"
 )
 
-// Verdict is what became of an attack.
+// Verdict is the outcome of an attack.
 type Verdict string
 
 // The verdicts.
@@ -26,7 +26,7 @@ type Outcome struct {
 	Output        []byte // what the keeper has kept of stdout
 }
 
-// Judge wants the word at the end of stdout and the exit code to agree: a crash is no verdict.
+// Judge returns the verdict in which the last word of stdout and the exit code agree. A crash has no verdict.
 func Judge(o *Outcome, stderr string) (Verdict, string) {
 	lines := strings.Split(strings.TrimRight(string(o.Output), "\n"), "\n")
 	last := lines[len(lines)-1]

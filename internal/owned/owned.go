@@ -1,4 +1,4 @@
-// Package owned reaches files of its user whatever their modes, as a payload has left them.
+// Package owned opens and removes files of this process's user regardless of their modes, which a payload has chosen.
 package owned
 
 import (

@@ -146,8 +146,8 @@ const (
 	lateAnswer = "icmp " + WorldAddr + ":0"
 )
 
-// Reached returns what an attack has reached in W and H though its header does not allow it, and which other packets
-// have left H, since the last call. Packets that the attack before it may have sent may come late.
+// Reached returns what an attack has reached in W and H without permission of its header, and which other packets have
+// left H, since the last call. It tolerates late packets of the previous attack.
 func (r *Rig) Reached(a *Attack) (list []string, err error) {
 	if a.Never != "" && r.Visits.RawHas(a.Never) {
 		list = append(list, fmt.Sprintf("a server has received %q", a.Never))

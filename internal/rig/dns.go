@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// DNS is W's name server, authoritative for every name. An unknown name leads to the evil site, so that a query that
-// gets through is noticed.
+// DNS is W's name server, authoritative for every name. An unknown name resolves to the evil site, so that a query that
+// escapes is noticed.
 type DNS struct {
 	visits *Visits
 	mu     sync.Mutex

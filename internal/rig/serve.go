@@ -29,7 +29,7 @@ func goodAddress(a net.Addr) bool {
 	return err == nil && slices.Contains([]string{GoodAddr, SharedAddr, GoodAddr6, "::ffff:" + GoodAddr}, host)
 }
 
-// word returns what a server sends of itself; payloads look for EVIL and SECRET.
+// word returns the word by which a server identifies itself; payloads look for EVIL and SECRET.
 func word(good bool) string {
 	if good {
 		return "good"
@@ -54,7 +54,7 @@ func (r *Rig) names() {
 	r.DNS.Set("flip.example", []string{GoodAddr}, []string{"10.0.0.1"})
 }
 
-// rebinding are names that policies of the suite allow, and that lead to addresses to which no name may lead.
+// rebinding are names that policies of the suite allow, and that resolve to forbidden addresses.
 var rebinding = map[string][]string{
 	"ten.example": {"10.0.0.1"}, "meta.example": {"169.254.169.254"}, "loop.example": {"127.0.0.1"},
 	"own.example": {HostAddr}, "ownpublic.example": {HostPublic}, "zero.example": {"0.0.0.0"},

@@ -1,5 +1,5 @@
-// Package strictjson reads JSON in which a misspelt protection must not pass for a missing one. A key that is unknown
-// or there twice, null, a value of another type, and data after the value are errors that name the place.
+// Package strictjson reads JSON strictly, so that a misspelt protection is not silently ignored. An unknown or repeated
+// key, null, a value of another type, and data after the value are errors that name the place.
 //
 // It reads encoding/json's tokens, whose syntax errors are part of our messages and which every binary has already.
 // github.com/go-json-experiment/json v1.27 finds repeated keys itself and adds 80 KiB and no cost to a start, but its

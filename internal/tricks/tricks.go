@@ -1,5 +1,5 @@
-// Package tricks is the switchboard of what brig does only to start sooner. Each trick can be turned off when a
-// binary is linked, and not by its caller or a payload:
+// Package tricks lists the optimizations of brig's start, each with a switch. A trick is switched off when a binary is
+// linked, and not by its caller or a payload:
 //
 //	EXTLDFLAGS=-Wl,--defsym=brig_tricks_off=MASK scripts/static.sh build ./cmd/brig
 //

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// UID is the ordinary user of the second run: an id without an account, so that nothing on the machine is its.
+// UID is the ordinary user of the second run. It has no account and owns no files of the machine.
 const UID = 54321
 
 const (
