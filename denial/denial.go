@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/netns/egress"
 	"brig/seccomp"
 )
@@ -84,7 +85,7 @@ func Line(list []Denial) string {
 	}
 	var parts []string
 	for _, d := range list[:min(len(list), maxTold)] {
-		s := fmt.Sprintf("%s %s: %s", d.Name, times(d.Count), d.Why)
+		s := fmt.Sprintf("%s %s: %s", d.Name, words.Times(d.Count), d.Why)
 		if d.Fix != "" {
 			s += " (" + d.Fix + ")"
 		}
@@ -95,11 +96,4 @@ func Line(list []Denial) string {
 		line += fmt.Sprintf("; and %d other calls (--report FILE lists them)", more)
 	}
 	return line
-}
-
-func times(n int64) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/sys"
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
@@ -170,19 +171,11 @@ func mountLines(t *testing.T) int {
 	return strings.Count(string(b), "\n")
 }
 
-// childrenOf names the children of a process: proc(5).
+// childrenOf names the children of a process.
 func childrenOf(pid int) (list []string) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
-	for _, f := range tasks {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			continue // a thread that has ended
-		}
-		for _, child := range strings.Fields(string(b)) {
-			comm, err := os.ReadFile("/proc/" + child + "/comm")
-			if err == nil {
-				list = append(list, child+" "+strings.TrimSpace(string(comm)))
-			}
+	for _, child := range sys.Children(pid) {
+		if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", child)); err == nil {
+			list = append(list, fmt.Sprint(child, " ", strings.TrimSpace(string(comm))))
 		}
 	}
 	return list

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
 
@@ -42,35 +42,18 @@ func (c *Cmd) hurry() {
 // killBelow sends SIGKILL to all descendants of a process, and reports whether there were any. It opens a pidfd for
 // each and checks again that it is a descendant before it sends the signal, so that a reused pid is not hit.
 func killBelow(pid int) (any bool) {
-	for _, p := range below(pid) {
+	for _, p := range sys.Descendants(pid) {
 		fd, err := unix.PidfdOpen(p, 0)
 		if err != nil {
 			continue
 		}
-		if slices.Contains(below(pid), p) {
+		if slices.Contains(sys.Descendants(pid), p) {
 			any = true
 			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // an error means that the process has ended
 		}
 		unix.Close(fd)
 	}
 	return any
-}
-
-// below returns the descendants of a process: /proc/PID/task/TID/children, proc(5).
-func below(pid int) (list []int) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
-	for _, t := range tasks {
-		text, err := os.ReadFile(t)
-		if err != nil {
-			continue // the thread has ended
-		}
-		for _, word := range strings.Fields(string(text)) {
-			if child, err := strconv.Atoi(word); err == nil {
-				list = append(append(list, child), below(child)...)
-			}
-		}
-	}
-	return list
 }
 
 // giveBack returns the jail's network namespace to the pool. err is the error of the wait for the jail's processes. If
@@ -89,7 +72,7 @@ func (c *Cmd) giveBack(err error) error {
 	}()
 	c.net.Drop()
 	var names []string
-	for _, p := range append([]int{c.pid}, below(c.pid)...) {
+	for _, p := range append([]int{c.pid}, sys.Descendants(c.pid)...) {
 		names = append(names, strconv.Itoa(p))
 	}
 	return &spec.Error{Fault: spec.FaultHost, Op: opEnd, Detail: fmt.Sprintf("processes %s did not end within %s of "+

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/sys"
 	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
@@ -41,7 +42,7 @@ func TestNotDead(t *testing.T) {
 			c.Stdout, c.Stdin = out, in
 			must.Do(t, c.Start())
 			<-out.line
-			held := below(c.pid)
+			held := sys.Descendants(c.pid)
 			if len(held) == 0 || c.Spec.NoInit {
 				held = append(held, c.pid)
 			}

@@ -1,13 +1,11 @@
 package nsjail
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 	"testing"
 
+	"brig/internal/sys"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
@@ -84,6 +82,9 @@ func TestLimitKilledFromOutside(t *testing.T) {
 
 func onlyChild(t *testing.T, pid int) int {
 	t.Helper()
-	b := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)))(t)
-	return must.Get(strconv.Atoi(strings.TrimSpace(string(b))))(t)
+	list := sys.Children(pid)
+	if len(list) != 1 {
+		t.Fatalf("process %d has the children %v", pid, list)
+	}
+	return list[0]
 }

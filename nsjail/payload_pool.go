@@ -179,7 +179,7 @@ func (c *Cmd) discard() error {
 // privateMemory returns the bytes in memory that only the processes below a jail's process 1 map: /proc/PID/statm,
 // proc(5).
 func privateMemory(pid int) (bytes int64) {
-	for _, p := range below(pid) {
+	for _, p := range sys.Descendants(pid) {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p)) // unreadable once it has ended
 		var size, resident, shared int64
 		if n, _ := fmt.Sscan(string(text), &size, &resident, &shared); n == 3 {

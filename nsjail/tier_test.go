@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/sys"
 	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail/internal/spec"
@@ -56,7 +57,7 @@ func TestTierEndsAll(t *testing.T) {
 			must.Do(t, c.Start())
 			w.Close()
 			must.Get(up.Read(make([]byte, 8)))(t)
-			payload, err := unix.PidfdOpen(below(c.Pid())[0], 0)
+			payload, err := unix.PidfdOpen(sys.Descendants(c.Pid())[0], 0)
 			must.Do(t, err)
 			defer unix.Close(payload)
 			if killed {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/run"
 )
 
@@ -19,7 +20,7 @@ func (c *Cmd) checkDisk() {
 		return
 	}
 	began := time.Now()
-	hidden := run.Unlinked(append(below(c.pid), c.pid))
+	hidden := run.Unlinked(append(sys.Descendants(c.pid), c.pid))
 	for _, s := range c.stores {
 		used, err := s.Measure()
 		used.Bytes += hidden

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"brig/internal/sys"
 	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
@@ -24,7 +25,7 @@ func TestLearnKilled(t *testing.T) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	var pidfds []int
-	for _, pid := range descendants(cmd.Process.Pid) {
+	for _, pid := range sys.Descendants(cmd.Process.Pid) {
 		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
 			pidfds = append(pidfds, fd)
 		}

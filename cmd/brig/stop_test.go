@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"brig/internal/sys"
 	"brig/internal/test/must"
 )
 
@@ -26,7 +25,7 @@ func TestStopAndContinue(t *testing.T) {
 	must.Do(t, syscall.Kill(pid, syscall.SIGTSTP))
 	waitState(t, pid, "T")
 	stopped := 0
-	for _, child := range descendants(pid) {
+	for _, child := range sys.Descendants(pid) {
 		if comm := procField(child, "comm"); comm == "perl" {
 			waitState(t, child, "T")
 			stopped++
@@ -66,22 +65,6 @@ func waitState(t *testing.T, pid int, want string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatalf("process %d is in state %q, want %q", pid, state, want)
-}
-
-func descendants(pid int) (list []int) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
-	for _, f := range tasks {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			continue // a thread that has ended
-		}
-		for _, w := range strings.Fields(string(b)) {
-			if child, err := strconv.Atoi(w); err == nil {
-				list = append(append(list, child), descendants(child)...)
-			}
-		}
-	}
-	return list
 }
 
 // TestStopWhileItStarts: stopped and continued at any moment of its start, brig goes on. A terminal has a second

@@ -1,8 +1,11 @@
 package sys
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,4 +29,27 @@ func Numbers(dir string) (list []int, err error) {
 			}
 		}
 	}
+}
+
+// Children returns the child processes of a process: /proc/PID/task/TID/children, proc(5). It returns none if the
+// process has ended.
+func Children(pid int) (list []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
+	for _, t := range tasks {
+		text, _ := os.ReadFile(t) // unreadable once the thread has ended
+		for _, word := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				list = append(list, child)
+			}
+		}
+	}
+	return list
+}
+
+// Descendants returns the children of a process, and theirs.
+func Descendants(pid int) (list []int) {
+	for _, child := range Children(pid) {
+		list = append(append(list, child), Descendants(child)...)
+	}
+	return list
 }

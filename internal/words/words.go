@@ -60,6 +60,14 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.0f %ciB", f, "KMGT"[unit])
 }
 
+// Times returns "once" or "N times".
+func Times[N int | int64](n N) string {
+	if n == 1 {
+		return "once"
+	}
+	return strconv.FormatInt(int64(n), 10) + " times"
+}
+
 // UTF8 returns a foreign text as valid UTF-8: each byte that is none becomes \xNN. A text over most bytes is cut, and
 // ends with the number of bytes that are left out, as in [+9 bytes].
 func UTF8(s string, most int) string {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/internal/words"
 	"brig/netns/egress/policy"
 )
 
@@ -77,7 +78,7 @@ func (r *Refused) Target() string {
 }
 
 func (r *Refused) text() string {
-	s := fmt.Sprintf("%s %s: %s", r.Target(), times(r.Count), r.Why())
+	s := fmt.Sprintf("%s %s: %s", r.Target(), words.Times(r.Count), r.Why())
 	if r.Fix != "" {
 		s += " (" + r.Fix + ")"
 	}
@@ -112,11 +113,4 @@ func (r *Refused) Why() string {
 		return "it leads to " + at + kind
 	}
 	return strings.ReplaceAll(string(r.Reason), "_", " ")
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }
