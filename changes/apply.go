@@ -125,13 +125,13 @@ func (a *applier) run(chosen []*File) error {
 	if err := a.plan(chosen); err != nil || a.options.DryRun {
 		return err
 	}
-	a.at("journal")
+	a.reached("journal")
 	token, err := a.set.begin(a.options)
 	if err != nil {
 		return err
 	}
 	a.token = token
-	a.at("begin")
+	a.reached("begin")
 	return a.perform()
 }
 
@@ -145,7 +145,7 @@ func (a *applier) finish(all, chosen []*File) (removed bool, err error) {
 	if err := unix.Syncfs(fd); err != nil {
 		return false, err
 	}
-	a.at("synced")
+	a.reached("synced")
 	for _, f := range all { // chosen has the same files in the same order
 		if len(chosen) > 0 && chosen[0] == f {
 			chosen = chosen[1:]

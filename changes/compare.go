@@ -131,11 +131,11 @@ func (c *comparer) entry(upper, base int, name, path string, opaque bool) error 
 	}
 	var old *State
 	if base >= 0 {
-		if old, err = c.hosts(base, name); err != nil {
+		if old, err = c.baseState(base, name); err != nil {
 			return c.leaveOut(err, path)
 		}
 	}
-	now, err := c.payloads(upper, name, st)
+	now, err := c.upperState(upper, name, st)
 	if err != nil {
 		return c.leaveOut(err, path)
 	}
@@ -163,9 +163,9 @@ func (c *comparer) entry(upper, base int, name, path string, opaque bool) error 
 	return nil
 }
 
-// hosts returns the state of a file of the base. If the host keeps writing to it, the state has no digest, as for a
+// baseState returns the state of a file of the base. If the host keeps writing to it, the state has no digest, as for a
 // file that cannot be read: the change is then Raced, and the set holds the others.
-func (c *comparer) hosts(base int, name string) (s *State, err error) {
+func (c *comparer) baseState(base int, name string) (s *State, err error) {
 	for range 3 {
 		s, err = c.base.state(base, name)
 		if s == nil || err == nil || errors.Is(err, errAttributes) {
@@ -182,8 +182,8 @@ func (c *comparer) hosts(base int, name string) (s *State, err error) {
 	return s, nil
 }
 
-// payloads returns the state of a file of the upper directory, or nil if its further names exceed maxLinked.
-func (c *comparer) payloads(upper int, name string, st *unix.Stat_t) (*State, error) {
+// upperState returns the state of a file of the upper directory, or nil if its further names exceed maxLinked.
+func (c *comparer) upperState(upper int, name string, st *unix.Stat_t) (*State, error) {
 	linked := kindOf(st.Mode) == Regular && st.Nlink > 1
 	if first := c.links[st.Ino]; linked && first != nil {
 		if c.linked += st.Size; c.linked > maxLinked {
@@ -244,7 +244,7 @@ func (c *comparer) remove(base int, name, path string) error {
 	if len(path) >= pathMax {
 		return c.leave(path, "its path is too long")
 	}
-	old, err := c.hosts(base, name)
+	old, err := c.baseState(base, name)
 	if old == nil || err != nil {
 		return c.leaveOut(err, path)
 	}

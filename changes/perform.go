@@ -52,14 +52,14 @@ func (a *applier) unlock(t *task, dir int, name string) error {
 		return err
 	}
 	defer unix.Close(fd)
-	a.at("unlock " + name)
+	a.reached("unlock " + name)
 	_, err = owned.Lend(fd, 0o700)
 	return err
 }
 
 // remove removes a file, if it is still the one that the plan has seen, or an empty directory.
 func (a *applier) remove(t *task, dir int, name string) error {
-	a.at("remove " + name)
+	a.reached("remove " + name)
 	defer func() { t.now = nil }()
 	if t.now.Kind != Directory {
 		return a.rename(t, dir, name)
@@ -77,12 +77,12 @@ func (a *applier) remove(t *task, dir int, name string) error {
 func (a *applier) makeDir(t *task, dir int, name string) error {
 	isNew := !kindIs(t.now, Directory)
 	if isNew {
-		a.at("mkdir " + name)
+		a.reached("mkdir " + name)
 		if err := unix.Mkdirat(dir, name, 0o700); err != nil {
 			return err
 		}
 		delete(a.dirs, string(t.file.Path))
-		a.at("made " + name)
+		a.reached("made " + name)
 	} else if !a.resumed || t.file.Old != nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (a *applier) finishDir(t *task, dir int, name string) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	a.at("finish " + name)
+	a.reached("finish " + name)
 	if err := a.setAttributes(fd, t.file.New); err != nil {
 		return err
 	}

@@ -37,8 +37,8 @@ type applier struct {
 // inode identifies a file.
 type inode struct{ dev, ino uint64 }
 
-// at marks a point at which tests kill the process.
-func (a *applier) at(point string) {
+// reached marks a point at which tests kill the process.
+func (a *applier) reached(point string) {
 	if a.options.step != nil {
 		a.options.step(point)
 	}

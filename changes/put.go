@@ -21,7 +21,7 @@ var errTaken = errors.New("somebody has taken its temporary name; brig apply con
 // put makes a file or symbolic link under a temporary name and renames it to its own.
 func (a *applier) put(t *task, dir int, name string) (err error) {
 	temp := a.temp(t.file)
-	a.at("write " + name)
+	a.reached("write " + name)
 	if t.file.New.Kind == Symlink {
 		err = a.link(t, dir, temp)
 	} else {
@@ -33,7 +33,7 @@ func (a *applier) put(t *task, dir int, name string) (err error) {
 	if err != nil {
 		return discard(dir, temp, err)
 	}
-	a.at("written " + name)
+	a.reached("written " + name)
 	return a.rename(t, dir, name)
 }
 
@@ -50,7 +50,7 @@ func (a *applier) link(t *task, dir int, temp string) error {
 	if err := unix.Symlinkat(string(t.file.New.Target), dir, temp); err != nil {
 		return err
 	}
-	a.at("linked " + temp)
+	a.reached("linked " + temp)
 	fd, err := open(dir, temp, look)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (a *applier) write(t *task, dir int, temp string) error {
 	f := os.NewFile(uintptr(fd), temp)
 	defer f.Close()
 	written := newSum()
-	a.at("content " + temp)
+	a.reached("content " + temp)
 	if _, err := io.Copy(io.MultiWriter(f, written), from); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (a *applier) rename(t *task, dir int, name string) error {
 	case err != nil:
 		return discard(dir, temp, err)
 	}
-	a.at("renamed " + name)
+	a.reached("renamed " + name)
 	if t.now == nil {
 		return nil
 	}

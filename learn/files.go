@@ -13,8 +13,8 @@ var optional = []string{"/etc/locale.alias", "/etc/host.conf", "/etc/gai.conf", 
 	"/etc/profile.d", "/etc/bash.bashrc", "/etc/terminfo", "/etc/gss", "/etc/localtime", "/etc/timezone",
 	"/etc/ld.so.preload", "/etc/debian_version", "/etc/selinux", "/etc/perl", "/etc/papersize", "/etc/apt", "/etc/dpkg"}
 
-// idle reports whether programs work equally well without a file.
-func idle(host string) bool {
+// dispensable reports whether programs work equally well without a file.
+func dispensable(host string) bool {
 	return inOne(host, optional...) || under(host, "/etc") && strings.HasSuffix(host, "/sitecustomize.py")
 }
 
@@ -27,7 +27,7 @@ func (a *advisor) nodes(e *Event) {
 			why = a.private(&e.Nodes[j]) // a mount that names a link shows the file that it leads to
 		}
 		switch {
-		case idle(n.Host):
+		case dispensable(n.Host):
 		case n.Type == SocketFile || e.Kind == Socket:
 			a.withhold(e, n.Host, "a socket of the host: its service would act for the payload")
 		case n.Type == Device:
@@ -55,7 +55,7 @@ func (a *advisor) private(n *Node) string {
 func (a *advisor) want(w *want) {
 	for _, m := range a.Spec.Mounts {
 		if m.Type == nsjail.MountBind && m.Writable && w.unit != m.Source && under(w.unit, m.Source) {
-			at, same := a.over(w, m.Source)
+			at, same := a.placeOf(w, m.Source)
 			if !same || a.hides(at) {
 				a.withhold(w.by, w.node.Host, "the command may write there, and could put a link in its place")
 				return
@@ -75,17 +75,17 @@ func (a *advisor) secrets(dir string) bool { return a.World.Secrets(dir, !a.call
 // callers reports whether the path is in the caller's working directory, which the caller has thereby chosen.
 func (a *advisor) callers(host string) bool { return under(host, a.Dir) && !broad(a.Dir) }
 
-// shelves are directories with one subdirectory for each program. Such a subdirectory is shown as a whole.
-var shelves = []string{"/opt", "/srv", "/var/lib", "/var/cache", "/usr/local", "/nix/store", "/snap", "/app"}
+// programParents are directories with one subdirectory for each program. Such a subdirectory is shown as a whole.
+var programParents = []string{"/opt", "/srv", "/var/lib", "/var/cache", "/usr/local", "/nix/store", "/snap", "/app"}
 
-// roots are names by which the top directory of a project is recognized. It is shown as a whole.
-var roots = []string{"pyvenv.cfg", "package.json", "go.mod", "Cargo.toml", "conda-meta", ".git"}
+// projectMarks are names by which the top directory of a project is recognized. It is shown as a whole.
+var projectMarks = []string{"pyvenv.cfg", "package.json", "go.mod", "Cargo.toml", "conda-meta", ".git"}
 
 // widen shows a directory instead of a single file if both belong to the same program or project and the directory
 // holds nothing private.
 func (a *advisor) widen(w *want) {
-	for _, dir := range a.units(w.node.Host) {
-		at, same := a.over(w, dir)
+	for _, dir := range a.candidates(w.node.Host) {
+		at, same := a.placeOf(w, dir)
 		if same && !broad(dir) && Private(dir, a.Dir, a.Homes) == "" && !a.hides(at) && !a.secrets(dir) {
 			w.unit, w.at = dir, at
 			return
@@ -93,8 +93,8 @@ func (a *advisor) widen(w *want) {
 	}
 }
 
-// units returns the directories that could be shown instead of a file, in the order of preference.
-func (a *advisor) units(host string) (list []string) {
+// candidates returns the directories that could be shown instead of a file, in the order of preference.
+func (a *advisor) candidates(host string) (list []string) {
 	if under(host, a.Dir) {
 		list = append(list, a.Dir)
 	}
@@ -106,7 +106,7 @@ func (a *advisor) units(host string) (list []string) {
 	for _, dir := range above {
 		has := func(name string) bool { return a.World.Has(join(dir, name)) }
 		prefix := has("bin") && slices.ContainsFunc([]string{"lib", "lib64", "libexec", "share"}, has)
-		if prefix || slices.ContainsFunc(roots, has) || slices.Contains(shelves, path.Dir(dir)) {
+		if prefix || slices.ContainsFunc(projectMarks, has) || slices.Contains(programParents, path.Dir(dir)) {
 			list = append(list, dir)
 		}
 	}
@@ -119,9 +119,9 @@ func (a *advisor) units(host string) (list []string) {
 	return list
 }
 
-// over returns the path in the jail of a directory above the wanted file. same is false if the file would have another
-// path below it, or if the directory would hide files of an image or of another root.
-func (a *advisor) over(w *want, dir string) (at string, same bool) {
+// placeOf returns the path in the jail of a directory above the wanted file. same is false if the file would have
+// another path below it, or if the directory would hide files of an image or of another root.
+func (a *advisor) placeOf(w *want, dir string) (at string, same bool) {
 	rest := strings.TrimPrefix(w.node.Host, dir)
 	at, same = strings.CutSuffix(w.node.At, rest)
 	bare := a.Spec.Rootfs == nsjail.Rootfs{} || under(at, w.node.Top)
@@ -135,12 +135,12 @@ func (a *advisor) hides(at string) bool {
 
 // broad reports whether a directory is never shown as a whole, because it holds unrelated files.
 func broad(dir string) bool {
-	return strings.Count(dir, "/") < 2 || slices.Contains(shelves, dir) ||
+	return strings.Count(dir, "/") < 2 || slices.Contains(programParents, dir) ||
 		slices.Contains([]string{"/var/tmp", "/var/run", "/usr/lib", "/usr/share", "/usr/bin"}, dir)
 }
 
-// siblings is the number of wanted files in a directory from which on the whole directory is shown.
-const siblings = 3
+// showWholeFrom is the number of wanted files in a directory from which on the whole directory is shown.
+const showWholeFrom = 3
 
 // show proposes flags that show the wanted files.
 func (a *advisor) show() {
@@ -153,7 +153,8 @@ func (a *advisor) show() {
 	for i := range a.reads {
 		w := &a.reads[i]
 		dir := path.Dir(w.unit)
-		if at, same := a.over(w, dir); w.unit == w.node.Host && in[dir] >= siblings && same && !broad(dir) && !a.hides(at) &&
+		at, same := a.placeOf(w, dir)
+		if w.unit == w.node.Host && in[dir] >= showWholeFrom && same && !broad(dir) && !a.hides(at) &&
 			Private(dir, a.Dir, a.Homes) == "" && !a.secrets(dir) {
 			w.unit, w.at = dir, at
 		}

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdPlaces makes a ghost at each absent protected path, until the run ends.
-func (c *Cmd) holdPlaces(h *host.Host) (err error) {
+// makeGhosts makes a ghost at each absent protected path, until the run ends.
+func (c *Cmd) makeGhosts(h *host.Host) (err error) {
 	mode := os.FileMode(0o700) // as the stores make it
 	if os.Geteuid() == 0 {
 		mode = 0o711 // root's payloads may have to pass through
@@ -48,9 +48,9 @@ func (c *Cmd) holdPlaces(h *host.Host) (err error) {
 	return nil
 }
 
-// freePlaces removes the ghosts, and adds a note for each file that the host has replaced meanwhile. Such a path has
+// removeGhosts removes the ghosts, and adds a note for each file that the host has replaced meanwhile. Such a path has
 // lost its protection, since the kernel detaches a mount when its mount point is removed in another mount namespace.
-func (c *Cmd) freePlaces() error {
+func (c *Cmd) removeGhosts() error {
 	if c.plan != nil && c.result != nil {
 		for _, p := range c.plan.Host.Protected {
 			var st unix.Stat_t

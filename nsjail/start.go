@@ -52,7 +52,7 @@ func (c *Cmd) Start() (err error) {
 		c.runner.starts.Done()
 	}
 	if err != nil {
-		err = errors.Join(err, c.freePlaces())
+		err = errors.Join(err, c.removeGhosts())
 		c.runner.leave()
 	}
 	return err
@@ -100,7 +100,7 @@ func (c *Cmd) startCold() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(c.runner.volumes.look(&c.Spec, host), c.openStores(host), c.holdPlaces(host)); err != nil {
+	if err := errors.Join(c.runner.volumes.look(&c.Spec, host), c.openStores(host), c.makeGhosts(host)); err != nil {
 		return err
 	}
 	j := &jail{}

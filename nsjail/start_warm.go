@@ -93,7 +93,7 @@ func (w *warmStart) write(t *planTemplate) (err error) {
 	if w.host, err = t.run(&c.Spec, c.runner.tree.mounts.Changes()); err != nil {
 		return err
 	}
-	if err := errors.Join(c.runner.volumes.look(&c.Spec, w.host), c.openStores(w.host), c.holdPlaces(w.host)); err != nil {
+	if err := errors.Join(c.runner.volumes.look(&c.Spec, w.host), c.openStores(w.host), c.makeGhosts(w.host)); err != nil {
 		return err
 	}
 	if !t.sameSources(w.host) {

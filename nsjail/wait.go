@@ -180,7 +180,7 @@ func (c *Cmd) finish() (*Result, error) {
 		// exit by itself
 		c.state.why = notEnded
 	}
-	err = errors.Join(err, c.endGroup(), c.countDisk(), c.freePlaces())
+	err = errors.Join(err, c.endGroup(), c.countDisk(), c.removeGhosts())
 	if c.ended != nil {
 		c.ended()
 	}

@@ -265,8 +265,8 @@ func TestContainerOf(t *testing.T) {
 func TestWithin(t *testing.T) {
 	f, hang := &Facts{}, make(chan bool)
 	defer close(hang)
-	within(f, "a dead file system", time.Millisecond, func() bool { return <-hang }, func(bool) { t.Error("it has answered") })
-	within(f, "quick", time.Minute, func() int { return 7 }, func(v int) { f.LandlockABI = v })
+	readWithin(f, "a dead file system", time.Millisecond, func() bool { return <-hang }, func(bool) { t.Error("it has answered") })
+	readWithin(f, "quick", time.Minute, func() int { return 7 }, func(v int) { f.LandlockABI = v })
 	if len(f.Unread) != 1 || f.Unread[0] != "a dead file system" || f.LandlockABI != 7 {
 		t.Errorf("got %+v", f)
 	}

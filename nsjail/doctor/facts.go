@@ -33,11 +33,11 @@ func Examine(ctx context.Context, try func(context.Context, spec.Spec) Trial) *F
 		f.Exe = exe
 	}
 	f.readMachine()
-	within(f, "control groups", readTime, detectGroups,
+	readWithin(f, "control groups", readTime, detectGroups,
 		func(g groups) { f.Groups, f.GroupsErr, f.NoFile = g.layout, g.err, g.noFile })
-	within(f, "host", readTime, lookDefault, func(h *host.Host) { f.Host = h })
+	readWithin(f, "host", readTime, lookDefault, func(h *host.Host) { f.Host = h })
 	if f.Host != nil {
-		within(f, "links of /usr", linkTime, func() []string { return lookLinks(f.Host) }, func(l []string) { f.Etc = l })
+		readWithin(f, "links of /usr", linkTime, func() []string { return lookLinks(f.Host) }, func(l []string) { f.Etc = l })
 	}
 	f.tryJails(ctx)
 	return f
@@ -95,11 +95,11 @@ func (f *Facts) readMachine() {
 		f.Env["KUBERNETES_SERVICE_HOST"] = v
 	}
 	f.readFiles()
-	within(f, "root of process 1", readTime, differentRoot, func(v bool) { f.Chrooted = v })
+	readWithin(f, "root of process 1", readTime, differentRoot, func(v bool) { f.Chrooted = v })
 }
 
-// within reads in another goroutine and calls set with the result. After limit it stops to wait and notes the name.
-func within[T any](f *Facts, name string, limit time.Duration, read func() T, set func(T)) {
+// readWithin reads in another goroutine and calls set with the result. After limit it stops to wait and notes the name.
+func readWithin[T any](f *Facts, name string, limit time.Duration, read func() T, set func(T)) {
 	done := make(chan T, 1)
 	go func() { done <- read() }()
 	select {
@@ -123,7 +123,7 @@ func (f *Facts) readFiles() {
 		paths = append(paths, host.SysctlPath("user.max_"+k+"_namespaces"))
 	}
 	for _, p := range paths {
-		within(f, p, readTime, func() []byte { b, _ := sys.ReadFile(p); return b }, func(b []byte) {
+		readWithin(f, p, readTime, func() []byte { b, _ := sys.ReadFile(p); return b }, func(b []byte) {
 			if b != nil { // it exists and can be read
 				f.Files[p] = string(b)
 			}
@@ -132,7 +132,7 @@ func (f *Facts) readFiles() {
 	// only the variable that names a container matters; the others may be secrets
 	f.Files["/proc/1/environ"] = containerOf(f.Files["/proc/1/environ"])
 	for _, p := range []string{"/.dockerenv", "/run/.containerenv", "/dev/vsock"} {
-		within(f, p, readTime, func() bool { _, err := os.Lstat(p); return err == nil }, func(ok bool) {
+		readWithin(f, p, readTime, func() bool { _, err := os.Lstat(p); return err == nil }, func(ok bool) {
 			if ok {
 				f.Files[p] = ""
 			}
@@ -186,6 +186,6 @@ func (f *Facts) try(ctx context.Context, name string, s spec.Spec) (t Trial) {
 	t = Trial{Tried: true, Err: spec.HostError("jail", "it did not answer in "+trialTime.String(),
 		"look into the kernel log: dmesg | tail")}
 	// the context ends the jail; the second bound is for a start that the context cannot end
-	within(f, name, trialTime+time.Second, func() Trial { return f.tryJail(ctx, s) }, func(v Trial) { t = v })
+	readWithin(f, name, trialTime+time.Second, func() Trial { return f.tryJail(ctx, s) }, func(v Trial) { t = v })
 	return t
 }

@@ -43,8 +43,8 @@ func (k Kernel) target() seccomp.Target {
 	return seccomp.Target{Arch: runtime.GOARCH, KernelMajor: k.Major, KernelMinor: k.Minor}
 }
 
-// Shares reports whether the payload may write to a directory of the host.
-func Shares(s *spec.Spec) bool {
+// WritesHost reports whether the payload may write to a directory of the host.
+func WritesHost(s *spec.Spec) bool {
 	return s.MayUseDisk() || s.Tier == spec.TierProcess ||
 		slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Type == spec.MountBind && m.Writable })
 }
@@ -55,10 +55,10 @@ func (h *Host) LookGuard(s *spec.Spec) error {
 	if h.Guard = nil; s.Tier == spec.TierProcess {
 		return nil // lookTier sets another one
 	}
-	if !spec.FileProfile(s.Seccomp) && (!Shares(s) || s.Seccomp != "unconfined") {
+	if !spec.FileProfile(s.Seccomp) && (!WritesHost(s) || s.Seccomp != "unconfined") {
 		return nil
 	}
-	bpf, err := seccomp.GuardFilter(Shares(s))
+	bpf, err := seccomp.GuardFilter(WritesHost(s))
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,8 @@ func Look(s *spec.Spec) (*Host, error) {
 	return h, nil
 }
 
-// Facts returns a copy whose fields a planner may change. It shares the open files of h.
-func (h *Host) Facts() *Host {
+// Copy returns a copy whose fields a planner may change. It shares the open files of h.
+func (h *Host) Copy() *Host {
 	c := *h
 	c.mounts = nil
 	return &c

@@ -130,15 +130,15 @@ func (p *protector) inMount(i int, target string) {
 	}
 	for _, a := range p.areas {
 		if a.mount == i {
-			p.want(a.path, strings.TrimPrefix(target, p.s.Mounts[i].Target+"/"))
+			p.protectPath(a.path, strings.TrimPrefix(target, p.s.Mounts[i].Target+"/"))
 		}
 	}
 }
 
-// want protects the file that a path leads to on the host.
-func (p *protector) want(dir, rel string) {
+// protectPath protects the file that a path leads to on the host.
+func (p *protector) protectPath(dir, rel string) {
 	if full, st := p.follow(dir, rel); st != nil {
-		p.hold(full, st, "")
+		p.protect(full, st, "")
 	}
 }
 
@@ -158,10 +158,10 @@ func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
 		st = new(unix.Stat_t)
 		switch err := unix.Lstat(full, st); {
 		case err == unix.ENOENT && p.storing && p.canMake(dir):
-			p.hold(path.Join(append([]string{full}, rest...)...), nil, "")
+			p.protect(path.Join(append([]string{full}, rest...)...), nil, "")
 			return full, nil
 		case err == unix.ENOENT:
-			p.hold(full, nil, "")
+			p.protect(full, nil, "")
 			return full, nil
 		case err == unix.EACCES || err == unix.ENOTDIR: // ENOTDIR: the path leads through a file
 			p.denied(full, err)
@@ -172,7 +172,7 @@ func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
 			p.fail(full, err.Error(), "check the file system, or take it back: --no-protect")
 			return full, nil
 		case st.Mode&unix.S_IFMT == unix.S_IFLNK:
-			p.hold(full, st, "")
+			p.protect(full, st, "")
 			text, err := os.Readlink(full)
 			if links++; err != nil || links > 40 { // ELOOP: it cannot be followed
 				return full, nil
@@ -196,9 +196,9 @@ func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
 	return dir, st
 }
 
-// hold protects a path of the host in every writable bind that shows it. st is nil if the path does not exist; text is
-// then the content of the file that takes its place.
-func (p *protector) hold(full string, st *unix.Stat_t, text string) {
+// protect protects a path of the host in every writable bind that shows it. st is nil if the path does not exist; text
+// is then the content of the file that takes its place.
+func (p *protector) protect(full string, st *unix.Stat_t, text string) {
 	if _, done := p.held[full]; done || p.err != nil {
 		return
 	}

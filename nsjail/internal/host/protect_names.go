@@ -21,7 +21,7 @@ func (p *protector) own() {
 	}
 	p.storing = true
 	for _, dir := range sys.Stores() {
-		p.want("/", strings.TrimPrefix(dir, "/"))
+		p.protectPath("/", strings.TrimPrefix(dir, "/"))
 	}
 	if len(p.h.Protected) > 0 {
 		p.otherMounts()

@@ -25,7 +25,7 @@ func (p *protector) repository(dir string) {
 		case st.Mode&unix.S_IFMT == unix.S_IFDIR:
 			p.gitDir(full)
 		default: // of a worktree or a submodule: "gitdir: PATH"
-			p.hold(full, st, "")
+			p.protect(full, st, "")
 			if text := p.pointer(full, "gitdir: "); text != "" {
 				p.gitLink(path.Dir(full), text)
 			}
@@ -36,16 +36,16 @@ func (p *protector) repository(dir string) {
 	case !inRepository(dir):
 		return
 	default:
-		p.want(dir, ".git")
+		p.protectPath(dir, ".git")
 	}
 	for _, name := range spec.ToolFiles {
-		p.want(dir, name)
+		p.protectPath(dir, name)
 	}
 	var home unix.Stat_t
 	isHome := unix.Stat(os.Getenv("HOME"), &home) == nil && p.id(dir) == fileID{uint64(home.Dev), home.Ino}
 	for _, name := range spec.ShellFiles {
 		if isHome || p.exists(path.Join(dir, name)) {
-			p.want(dir, name)
+			p.protectPath(dir, name)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (p *protector) gitDir(dir string) {
 	}
 	p.repos[dir] = true
 	for _, name := range spec.GitFiles[:3] { // commondir follows
-		p.want(dir, name)
+		p.protectPath(dir, name)
 	}
 	for _, name := range spec.GitFiles[1:3] {
 		p.settings(dir, dir+"/"+name)
@@ -130,14 +130,14 @@ func (p *protector) gitDir(dir string) {
 		if unix.Lstat(dir+"/commondir", st) != nil {
 			st = nil
 		}
-		p.hold(dir+"/commondir", st, ".\n")
+		p.protect(dir+"/commondir", st, ".\n")
 	} else {
-		p.want(dir, "commondir")
+		p.protectPath(dir, "commondir")
 		p.gitLink(dir, common)
 	}
 	for _, tree := range p.names(dir + "/worktrees") {
 		for _, name := range []string{"commondir", "gitdir", "config.worktree"} {
-			p.want(dir, "worktrees/"+tree+"/"+name)
+			p.protectPath(dir, "worktrees/"+tree+"/"+name)
 		}
 	}
 	p.modules(dir+"/modules", 0)
@@ -176,14 +176,14 @@ func (p *protector) settings(dir, file string) {
 		}
 		switch strings.ToLower(name + "." + strings.TrimSpace(key)) {
 		case "core.hookspath": // husky's .husky/_ runs the files of .husky
-			p.want(from(top, strings.TrimSuffix(value, "/_")))
+			p.protectPath(from(top, strings.TrimSuffix(value, "/_")))
 		case "core.worktree":
 			if top = path.Join(from(dir, value)); exists(top + "/.git") {
-				p.want(top, ".git")
+				p.protectPath(top, ".git")
 			}
 		case "include.path", "includeif.path":
 			if full, st := p.follow(from(path.Dir(file), value)); st != nil {
-				p.hold(full, st, "")
+				p.protect(full, st, "")
 				p.settings(dir, full)
 			}
 		}

@@ -40,7 +40,7 @@ func (m *Mode) facts(s *spec.Spec, h *host.Host) *host.Host {
 	if m.Root == nil && m.UID == 0 {
 		return h
 	}
-	c := h.Facts()
+	c := h.Copy()
 	if m.UID != 0 {
 		c.PayloadUID, c.PayloadGID = m.UID, m.GID
 	}

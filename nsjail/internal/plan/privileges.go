@@ -89,7 +89,7 @@ func (r *resolver) filter() {
 // guardNote describes what the guard refuses: seccomp.GuardFilter.
 func (r *resolver) guardNote() string {
 	note := "a filter of brig's own refuses what the default filter refuses for its arguments"
-	if host.Shares(r.Spec) {
+	if host.WritesHost(r.Spec) {
 		note += ", and what makes or could make files with S_ISUID or S_ISGID (openat2(2) and io_uring too), since the " +
 			"payload may write to the host's files"
 	}
