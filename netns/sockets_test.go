@@ -2,21 +2,18 @@ package netns
 
 import (
 	"encoding/binary"
-	"flag"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"brig/internal/program"
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // What is opened, in which order, is what explain prints: one file a kind of namespace.
 func TestSocketsArePlanned(t *testing.T) {
@@ -29,14 +26,7 @@ func TestSocketsArePlanned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := program.New(2)
 			c.Open(p, 280)
-			file := filepath.Join("testdata", name+".txt")
-			if *update {
-				must.Do(t, os.WriteFile(file, []byte(p.String()), 0o644))
-			}
-			want := must.Get(os.ReadFile(file))(t)
-			if p.String() != string(want) {
-				t.Errorf("run with -update if this is meant:\n%s", p)
-			}
+			golden.File(t, filepath.Join("testdata", name+".txt"), p.String())
 			if _, err := p.Encode(program.Request{Cgroup: -1}); err != nil {
 				t.Error(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brig/internal/program"
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
@@ -81,7 +82,7 @@ func TestAheadIsTheBeginning(t *testing.T) {
 		}
 	}
 	b.WriteByte('\n')
-	if *update {
+	if golden.Update() {
 		must.Do(t, os.WriteFile(aheadFile, b.Bytes(), 0o644))
 		return
 	}

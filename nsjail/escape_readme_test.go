@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/golden"
 )
 
 // TestEscapeReadme keeps the table of attacks true.
@@ -24,7 +25,7 @@ func TestEscapeReadme(t *testing.T) {
 		t.Errorf("%d attacks cannot be seen to succeed; fewer than 10 may", kernel)
 	}
 	want := escapeReadme(attacks)
-	if *update {
+	if golden.Update() {
 		if asuser.Second() {
 			return // its copy is older than the first run's file
 		}

@@ -1,14 +1,11 @@
 package nsjail
 
 import (
-	"flag"
 	"os"
 	"testing"
 
 	"brig/internal/test/asuser"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestMain runs the suite as root, again as an ordinary user, and the stories of limits once more as one with control
 // groups of its own: these callers take other paths through the plan.

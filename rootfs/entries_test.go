@@ -4,13 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"brig/internal/program"
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
@@ -26,8 +26,8 @@ func calls(p *program.Program, from int) string {
 	return b.String()
 }
 
-// golden compares sections with a file of testdata, which -update writes.
-func golden(t *testing.T, name string, sections map[string]string) {
+// compare compares sections with a file of testdata.
+func compare(t *testing.T, name string, sections map[string]string) {
 	t.Helper()
 	var names []string
 	for n := range sections {
@@ -38,14 +38,7 @@ func golden(t *testing.T, name string, sections map[string]string) {
 	for _, n := range names {
 		fmt.Fprintf(&b, "-- %s --\n%s", n, sections[n])
 	}
-	file := filepath.Join("testdata", name)
-	if *update {
-		must.Do(t, os.WriteFile(file, []byte(b.String()), 0o644))
-	}
-	want := must.Get(os.ReadFile(file))(t)
-	if b.String() != string(want) {
-		t.Errorf("differs from %s (rewrite it with -update); got\n%s", file, b.String())
-	}
+	golden.File(t, filepath.Join("testdata", name), b.String())
 }
 
 // one is an entry of each kind, at "t" or below.
@@ -98,7 +91,7 @@ func TestEntries(t *testing.T) {
 			tree.Add([]Entry{e})
 			sections[name] = calls(p, from)
 		}
-		golden(t, file, sections)
+		compare(t, file, sections)
 	}
 }
 
@@ -114,7 +107,7 @@ func TestParts(t *testing.T) {
 		return r
 	}
 	s := source("/srv/d")
-	golden(t, "parts.txt", map[string]string{
+	compare(t, "parts.txt", map[string]string{
 		"begin":      part(func(p *program.Program) { r := root(Root{}); Begin(p, &r) }),
 		"begin-over": part(func(p *program.Program) { r := root(Root{Over: true}); Begin(p, &r) }),
 		"begin-own": part(func(p *program.Program) {

@@ -1,9 +1,7 @@
 package rootfs
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,12 +9,10 @@ import (
 	"testing"
 
 	"brig/internal/program"
-	"brig/internal/test/must"
+	"brig/internal/test/golden"
 
 	"golang.org/x/sys/unix"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata")
 
 const firstSlot = 5 // descriptors 0 to 4 are the program, the report socket and the standard streams; 5 is passed
 
@@ -100,15 +96,7 @@ func build(r *Root) *program.Program {
 
 func TestGolden(t *testing.T) {
 	for name, r := range roots() {
-		file := filepath.Join("testdata", name+".txt")
-		got := build(r).String()
-		if *update {
-			must.Do(t, os.WriteFile(file, []byte(got), 0o644))
-		}
-		want := must.Get(os.ReadFile(file))(t)
-		if got != string(want) {
-			t.Errorf("%s differs from %s (rewrite it with -update); got\n%s", name, file, got)
-		}
+		golden.File(t, filepath.Join("testdata", name+".txt"), build(r).String())
 	}
 }
 

@@ -2,17 +2,15 @@ package seccomp
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path"
 	"runtime"
 	"slices"
 	"testing"
 
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 )
-
-var update = flag.Bool("update", false, "rewrite the files of built")
 
 // Each file holds what is compiled now, whatever kernel it is for, and there is no other file.
 func TestBuiltFiltersAreFresh(t *testing.T) {
@@ -49,7 +47,7 @@ func TestBuiltFiltersAreFresh(t *testing.T) {
 		names = append(names, path.Base(builtFile(name)))
 		table := must.Get(make())(t)
 		fresh := must.Get(table.Compile())(t)
-		if *update {
+		if golden.Update() {
 			must.Do(t, os.WriteFile(builtFile(name), fresh, 0o644))
 		} else if have, err := built(name, nil); err != nil || !bytes.Equal(have, fresh) {
 			t.Errorf("%s is not what its table compiles to; run go generate", builtFile(name))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 
 	libseccomp "github.com/seccomp/libseccomp-golang"
@@ -17,7 +18,7 @@ const dockerBPF = "../cmd/brig-bench/internal/peers/docker_amd64.bpf"
 // Docker does: linear, and for the three architectures of an x86-64 kernel.
 func TestDockerBPF(t *testing.T) {
 	p, target := load(t, "docker-default"), Target{Arch: "amd64", KernelMajor: 6, KernelMinor: 1}
-	if *update {
+	if golden.Update() {
 		must.Do(t, os.WriteFile(dockerBPF, dockerFilter(t, p), 0o644))
 	}
 	bpf := must.Get(os.ReadFile(dockerBPF))(t)

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite testdata")
+	"brig/internal/test/golden"
+)
 
 // options are what the flags of a jailer's command have set.
 type options struct {
@@ -114,14 +112,6 @@ func TestGolden(t *testing.T) {
 		for _, shell := range []string{"bash", "zsh", "fish"} {
 			text += "-- " + shell + " --\n" + p.Completion(shell)
 		}
-		file := filepath.Join("testdata", p.Name+".txt")
-		if *update {
-			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if want, err := os.ReadFile(file); err != nil || string(want) != text {
-			t.Errorf("%s is stale (%v); run go test ./internal/cli -update and read the change", file, err)
-		}
+		golden.File(t, filepath.Join("testdata", p.Name+".txt"), text)
 	}
 }

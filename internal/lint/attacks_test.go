@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 )
-
-var update = flag.Bool("update", false, "rewrite the lists of attacks in THREATS.md")
 
 var section = regexp.MustCompile(`(?s)(<!-- attacks: ([a-z ]+) -->\n).*?(<!-- end -->)`)
 
@@ -45,7 +43,7 @@ func TestAttacksAreListed(t *testing.T) {
 	if want == threats {
 		return
 	}
-	if !*update {
+	if !golden.Update() {
 		t.Error("THREATS.md does not list the attacks as they are; run go test ./internal/lint -update")
 		return
 	}

@@ -2,20 +2,18 @@ package ordered
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // bare returns a Jail that shares everything.
 func bare(steps ...Step) *Jail {
@@ -101,16 +99,7 @@ func TestPlans(t *testing.T) {
 			got += "launcher\n" + p.Drop.String()
 		}
 		got += p.Jail.String() + strings.Join(p.Env, "\n") + "\n"
-		file := filepath.Join("testdata", name+".txt")
-		want, err := os.ReadFile(file)
-		if *update {
-			err = os.WriteFile(file, []byte(got), 0o644)
-		} else if got != string(want) {
-			t.Errorf("%s is\n%s\n(go test ./nsjail/internal/ordered -update rewrites it)", name, got)
-		}
-		if err != nil {
-			t.Error(err)
-		}
+		golden.File(t, filepath.Join("testdata", name+".txt"), got)
 	}
 }
 

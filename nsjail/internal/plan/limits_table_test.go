@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brig/cgroup"
+	"brig/internal/test/golden"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 )
@@ -152,7 +153,7 @@ func TestLimitTable(t *testing.T) {
 	if string(want) == string(text) {
 		return
 	}
-	if !*update {
+	if !golden.Update() {
 		t.Fatal("the table of limits is stale; run go test ./nsjail/internal/plan -run TestLimitTable -update")
 	}
 	if err := os.WriteFile(file, want, 0o644); err != nil {

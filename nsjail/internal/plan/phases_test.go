@@ -2,11 +2,11 @@ package plan
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/internal/test/golden"
 )
 
 // modes are the shapes of all ways in which a jail is made.
@@ -74,17 +74,7 @@ func TestOrders(t *testing.T) {
 		o := derive(&modes[i].shape)
 		fmt.Fprintf(&b, "# %s\n%s\n", modes[i].name, o.outline())
 	}
-	file := filepath.Join("../../../testdata", "order.golden")
-	if *update {
-		if err := os.WriteFile(filepath.Join("../../../testdata", "order.golden"), []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || string(want) != b.String() {
-		t.Errorf("%v; the orders are\n%s(go test -run TestOrders -update rewrites %s)", err, b.String(), file)
-	}
+	golden.File(t, "../../../testdata/order.golden", b.String())
 }
 
 // Each phase has a name of its own, and stands below those that it needs.

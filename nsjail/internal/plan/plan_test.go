@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
@@ -21,13 +21,11 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 // A golden file of testdata/plan has a Spec (spec.json), what is particular about the machine (host.json, over
 // ordinaryHost), and what Resolve makes of them: "plan", the whole text; "diff", the lines that it removes from and
 // adds to the plan of default-user.txtar; or "error".
 func TestPlans(t *testing.T) {
-	base := golden(t, "default-user")
+	base := archive(t, "default-user")
 	files, err := filepath.Glob(filepath.Join(planDir(), "*.txtar"))
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d golden files, %v", len(files), err)
@@ -35,12 +33,12 @@ func TestPlans(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
-			a := golden(t, name)
+			a := archive(t, name)
 			section, got := outcomeOf(t, a, base)
-			if want := content(a, section); got != want && !*update {
+			if want := content(a, section); got != want && !golden.Update() {
 				t.Errorf("section %q is\n%s\nwant\n%s\n(go test -run TestPlans -update rewrites it)", section, got, want)
 			}
-			if *update {
+			if golden.Update() {
 				kept := a.Files[:0]
 				for _, f := range a.Files {
 					if strings.HasSuffix(f.Name, ".json") {
@@ -58,7 +56,7 @@ func TestPlans(t *testing.T) {
 
 func planDir() string { return filepath.Join("../../../testdata", "plan") }
 
-func golden(t *testing.T, name string) *txtar.Archive {
+func archive(t *testing.T, name string) *txtar.Archive {
 	t.Helper()
 	return must.Get(txtar.ParseFile(filepath.Join(planDir(), name+".txtar")))(t)
 }
@@ -186,7 +184,7 @@ func eachPlan(t *testing.T, visit func(name string, p *Plan)) {
 	n := 0
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if p, err := resolve(t, golden(t, name)); err == nil {
+		if p, err := resolve(t, archive(t, name)); err == nil {
 			visit(name, p)
 			n++
 		}
@@ -220,7 +218,7 @@ func TestThePrintedPlanIsThePerformedList(t *testing.T) {
 
 func TestResolveIsPure(t *testing.T) {
 	eachPlan(t, func(name string, p *Plan) {
-		again, err := resolve(t, golden(t, name))
+		again, err := resolve(t, archive(t, name))
 		if err != nil || again.String() != p.String() || !reflect.DeepEqual(again.Enforced, p.Enforced) {
 			t.Errorf("%s: the same Spec and Host give another plan (%v)", name, err)
 		}

@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -9,12 +8,11 @@ import (
 	"testing"
 
 	"brig/cmd/brig/internal/convert"
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 )
 
 const profileNote = "the jail's own fences stand in for docker's profile; write --apparmor PROFILE for one that the host has loaded"
-
-var update = flag.Bool("update", false, "rewrite testdata")
 
 // samples are values of flags that do not take any word.
 var samples = map[string]string{
@@ -94,13 +92,7 @@ func TestEveryFlag(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "%-45s %s\n", line, said)
 	}
-	const file = "testdata/becomes.txt"
-	if *update {
-		must.Do(t, os.WriteFile(file, []byte(out.String()), 0o644))
-	}
-	if want, err := os.ReadFile(file); err != nil || string(want) != out.String() {
-		t.Errorf("%s is stale (%v); run go test ./cmd/brig/internal/convert/docker -update and read the change", file, err)
-	}
+	golden.File(t, "testdata/becomes.txt", out.String())
 }
 
 func TestValues(t *testing.T) {
