@@ -31,9 +31,9 @@ const (
 	V2     Mode = "v2"     // version 2 only
 )
 
-// Leaf is the group to which the processes of a version 2 group move, so that it may have children with controllers:
-// cgroups(7), "no internal processes".
-const Leaf = "brig.leaf"
+// leafName is the group to which the processes of a version 2 group move, so that it may have children with
+// controllers: cgroups(7), "no internal processes".
+const leafName = "brig.leaf"
 
 // Layout describes the control groups of a process, as far as the process can read them.
 type Layout struct {
@@ -42,7 +42,7 @@ type Layout struct {
 	// namespace; "" without such a tree.
 	Group string `json:"group,omitempty"`
 	// Dir is the directory in the version 2 tree for new groups: that of the process's group, its parent if the group
-	// is a Leaf, or the one that the caller named; "" if it cannot be reached from this mount namespace.
+	// is brig.leaf, or the one that the caller named; "" if it cannot be reached from this mount namespace.
 	Dir string `json:"dir,omitempty"`
 	// Controllers maps each version 1 controller to the directory for new groups; "" as in Dir.
 	Controllers map[string]string `json:"controllers,omitempty"`

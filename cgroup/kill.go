@@ -25,7 +25,7 @@ func (g *Group) kill() error {
 		}
 	}
 	// A frozen process of version 1 dies when it is thawed. Where freezing took too long, it may still be under way.
-	if !errors.Is(freeze, ErrNoFreezer) && !removed(freeze) {
+	if !errors.Is(freeze, errNoFreezer) && !removed(freeze) {
 		errs = append(errs, g.freeze(false))
 	}
 	return errors.Join(errs...)
@@ -128,8 +128,8 @@ func killListed(dir int, pids []string) (err error) {
 // removed reports whether an error means that the group is gone.
 func removed(err error) bool { return errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) }
 
-// ErrNoFreezer is the error for a group without a freezer.
-var ErrNoFreezer = errors.New("the group cannot be frozen: brig may use neither a version 2 tree nor a freezer " +
+// errNoFreezer is the error for a group without a freezer.
+var errNoFreezer = errors.New("the group cannot be frozen: brig may use neither a version 2 tree nor a freezer " +
 	"controller here")
 
 // Freeze stops all processes of the group and waits until they have stopped, or resumes them: cgroup.freeze (≥
@@ -152,7 +152,7 @@ func (g *Group) freeze(on bool) error {
 			return d.turn("freezer.state", word, "freezer.state", word)
 		}
 	}
-	return ErrNoFreezer
+	return errNoFreezer
 }
 
 // freezeWait bounds the wait for a change of state. An uninterruptible process stops only after its system call.

@@ -65,7 +65,7 @@ func enableController(base int, word string) error {
 // inside reports whether this process is in a group or in its leaf.
 func inside(base int) bool {
 	self := strconv.Itoa(os.Getpid())
-	for _, name := range []string{"cgroup.procs", Leaf + "/cgroup.procs"} {
+	for _, name := range []string{"cgroup.procs", leafName + "/cgroup.procs"} {
 		if text, err := readAt(base, name); err == nil && slices.Contains(strings.Fields(text), self) {
 			return true
 		}
@@ -85,7 +85,7 @@ func moveToLeaf(dir int, pids string) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("%s/cgroup.procs: %w", Leaf, err)
+		return fmt.Errorf("%s/cgroup.procs: %w", leafName, err)
 	}
 	defer unix.Close(procs)
 	for _, pid := range strings.Fields(pids) {
@@ -97,7 +97,7 @@ func moveToLeaf(dir int, pids string) error {
 			return err
 		}
 		if err != nil && err != unix.ESRCH { // it has ended
-			return fmt.Errorf("moving process %s to %s: %w", pid, Leaf, err)
+			return fmt.Errorf("moving process %s to %s: %w", pid, leafName, err)
 		}
 	}
 	return nil
@@ -105,10 +105,10 @@ func moveToLeaf(dir int, pids string) error {
 
 // openLeaf makes and opens the leaf. It refuses one of another user, who could control the processes in it.
 func openLeaf(dir int) (int, error) {
-	if err := unix.Mkdirat(dir, Leaf, 0o755); err != nil && err != unix.EEXIST {
-		return -1, fmt.Errorf("mkdir %s for the group's own processes: %w", Leaf, err)
+	if err := unix.Mkdirat(dir, leafName, 0o755); err != nil && err != unix.EEXIST {
+		return -1, fmt.Errorf("mkdir %s for the group's own processes: %w", leafName, err)
 	}
-	fd, err := unix.Openat(dir, Leaf, openDir, 0)
+	fd, err := unix.Openat(dir, leafName, openDir, 0)
 	if removed(err) {
 		return -1, err
 	}
@@ -117,11 +117,11 @@ func openLeaf(dir int) (int, error) {
 		err = unix.Fstat(fd, &st)
 	}
 	if err != nil {
-		return -1, fmt.Errorf("%s: %w", Leaf, err)
+		return -1, fmt.Errorf("%s: %w", leafName, err)
 	}
 	if st.Uid != 0 && int(st.Uid) != unix.Geteuid() {
 		unix.Close(fd)
-		return -1, fmt.Errorf("%s belongs to user %d: %w", Leaf, st.Uid, unix.EPERM)
+		return -1, fmt.Errorf("%s belongs to user %d: %w", leafName, st.Uid, unix.EPERM)
 	}
 	return fd, nil
 }
@@ -145,9 +145,9 @@ func pidsOf(dir int) string {
 
 // removeLeaf removes an empty leaf.
 func removeLeaf(base int) error {
-	err := unix.Unlinkat(base, Leaf, unix.AT_REMOVEDIR)
+	err := unix.Unlinkat(base, leafName, unix.AT_REMOVEDIR)
 	if err == unix.ENOENT || err == unix.EBUSY {
 		return nil
 	}
-	return os.NewSyscallError("rmdir "+Leaf, err)
+	return os.NewSyscallError("rmdir "+leafName, err)
 }

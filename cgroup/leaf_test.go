@@ -81,13 +81,13 @@ func TestMoveToLeaf(t *testing.T) {
 			}
 			first := spawn(t, fd, "create", text(t, order{Limits: want}))
 			m := first.made(t)
-			if m.Err != "" || len(m.Dirs) != 1 || path.Dir(m.Dirs[0]) != dir || path.Base(m.Group) != Leaf {
+			if m.Err != "" || len(m.Dirs) != 1 || path.Dir(m.Dirs[0]) != dir || path.Base(m.Group) != leafName {
 				t.Fatalf("%+v", m)
 			}
 			if left := procs(t, dir); len(left) > 0 {
 				t.Errorf("still in the group: %q", left)
 			}
-			moved := procs(t, path.Join(dir, Leaf))
+			moved := procs(t, path.Join(dir, leafName))
 			for _, c := range append(list, first) {
 				if !slices.Contains(moved, strconv.Itoa(c.Process.Pid)) {
 					t.Errorf("%d is not in the leaf: %q", c.Process.Pid, moved)
@@ -98,11 +98,11 @@ func TestMoveToLeaf(t *testing.T) {
 					t.Errorf("%s is %q, %v", d, kind, err)
 				}
 			}
-			leaf, err := unix.Open(path.Join(dir, Leaf), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			leaf, err := unix.Open(path.Join(dir, leafName), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 			must.Do(t, err)
 			defer unix.Close(leaf)
 			second := spawn(t, leaf, "create", text(t, order{Limits: want}))
-			if m := second.made(t); m.Err != "" || len(m.Dirs) != 1 || path.Dir(m.Dirs[0]) != dir || path.Base(m.Group) != Leaf {
+			if m := second.made(t); m.Err != "" || len(m.Dirs) != 1 || path.Dir(m.Dirs[0]) != dir || path.Base(m.Group) != leafName {
 				t.Errorf("from inside the leaf: %+v", m)
 			}
 			jailed := spawnIn(t, m.Dirs[0])
@@ -164,7 +164,7 @@ func TestMoveToLeafTogether(t *testing.T) {
 				}
 			}()
 			for _, c := range list {
-				if m := c.made(t); m.Err != "" || path.Base(m.Group) != Leaf {
+				if m := c.made(t); m.Err != "" || path.Base(m.Group) != leafName {
 					t.Errorf("%+v", m)
 				}
 			}

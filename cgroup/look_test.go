@@ -13,7 +13,7 @@ import (
 // TestParseParent: a parent is below the mount, whatever its path is.
 func TestParseParent(t *testing.T) {
 	for parent, want := range map[string]string{"/": "/sys/fs/cgroup", "/a/b": "/sys/fs/cgroup/a/b", "/a/../../../../tmp": "", "/..": "", "/../x": "",
-		"/a/": "", "a": "", "/a//b": "", "/./a": "", "/a/" + Leaf: "/sys/fs/cgroup/a/" + Leaf} {
+		"/a/": "", "a": "", "/a//b": "", "/./a": "", "/a/" + leafName: "/sys/fs/cgroup/a/" + leafName} {
 		l := Parse("0::/own\n", unified, parent)
 		if l.Dir != want || (want == "") != (l.Denied[""] != "") {
 			t.Errorf("%q: %+v", parent, l)

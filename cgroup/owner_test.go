@@ -101,7 +101,7 @@ func TestLeafOfAnother(t *testing.T) {
 	l, _ := yard(t)
 	domestic(t, l)
 	dir, fd := home(t, l, "leafless")
-	if err := errors.Join(os.Mkdir(path.Join(dir, Leaf), 0o755), os.Chown(path.Join(dir, Leaf), asuser.UID, asuser.UID)); err != nil {
+	if err := errors.Join(os.Mkdir(path.Join(dir, leafName), 0o755), os.Chown(path.Join(dir, leafName), asuser.UID, asuser.UID)); err != nil {
 		t.Fatal(err)
 	}
 	c := spawn(t, fd, "wait", "")

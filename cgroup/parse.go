@@ -67,7 +67,7 @@ func (l *Layout) place(h *hierarchy, controller, own, parent string) string {
 	case h.ro:
 		l.deny(controller, quote(h.point)+" is mounted read-only")
 	}
-	if h.v2 && parent == "" && path.Base(dir) == Leaf && dir != h.point { // brig was moved there
+	if h.v2 && parent == "" && path.Base(dir) == leafName && dir != h.point { // brig was moved there
 		return path.Dir(dir)
 	}
 	return dir

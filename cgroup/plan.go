@@ -237,14 +237,14 @@ func at(controllers map[string]string, dir string) (list []string) {
 	return list
 }
 
-// Name is the placeholder of a group's name in Steps.
-const Name = "brig-PID-N"
+// nameInSteps is the placeholder of a group's name in Steps.
+const nameInSteps = "brig-PID-N"
 
 // Steps returns what Create does, a line for each step.
 func (p *Plan) Steps() []string {
 	lines := make([]string, len(p.steps))
 	for i := range p.steps {
-		lines[i] = p.text(&p.steps[i], Name)
+		lines[i] = p.text(&p.steps[i], nameInSteps)
 	}
 	return lines
 }

@@ -122,7 +122,7 @@ func TestFreeze(t *testing.T) {
 	}
 	none := *l
 	none.Dir, none.Enabled, none.Controllers = "", nil, map[string]string{"pids": l.Controllers["pids"]}
-	if err := makeGroup(t, &none, &Limits{Processes: 9}).Freeze(true); err != ErrNoFreezer {
+	if err := makeGroup(t, &none, &Limits{Processes: 9}).Freeze(true); err != errNoFreezer {
 		t.Error(err)
 	}
 }

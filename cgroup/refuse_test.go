@@ -26,7 +26,7 @@ func TestForeignProcesses(t *testing.T) {
 			c.line(t)
 			own, err := Detect("")
 			must.Do(t, err)
-			parent := path.Join(strings.TrimSuffix(own.Group, "/"+Leaf), name, path.Base(dir))
+			parent := path.Join(strings.TrimSuffix(own.Group, "/"+leafName), name, path.Base(dir))
 			other, err := Detect(parent)
 			if err != nil || other.Dir != dir {
 				t.Fatalf("%s: %+v, %v", parent, other, err)

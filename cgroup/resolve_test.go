@@ -53,7 +53,7 @@ func layouts() map[string]Layout {
 			"": sys + `t is "domain threaded", and only a domain can hold whole processes`}},
 		"v2-unit-not-delegated": {Mode: V2, Group: "/system.slice/x.service", Dir: sys + "system.slice/x.service", Enabled: all, Systemd: true,
 			Denied: map[string]string{"": sys + "system.slice/x.service is a unit of systemd's without Delegate=yes"}},
-		"v2-inside-the-leaf": *Parse("0::/a/"+Leaf+"\n", unified, ""),
+		"v2-inside-the-leaf": *Parse("0::/a/"+leafName+"\n", unified, ""),
 		"hybrid-root":        {Mode: Hybrid, Group: "/x", Dir: sys + "unified/x", Controllers: legacy, Delegated: true},
 		"hybrid-user":        {Mode: Hybrid, Group: "/x", Dir: sys + "unified/x", Controllers: legacy, Denied: hybridUser},
 		"hybrid-v2-denied":   {Mode: Hybrid, Group: "/x", Dir: sys + "unified/x", Controllers: legacy, Denied: map[string]string{"": hybridUser[""]}},

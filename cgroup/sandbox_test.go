@@ -119,7 +119,7 @@ func contents(t testing.TB, l *Layout) (list []string) {
 	t.Helper()
 	for _, base := range l.bases() {
 		for _, g := range groupsBelow(t, base) {
-			if g != base && path.Base(g) != Leaf {
+			if g != base && path.Base(g) != leafName {
 				list = append(list, g)
 			}
 		}

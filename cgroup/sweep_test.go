@@ -16,7 +16,7 @@ import (
 )
 
 func TestOurs(t *testing.T) {
-	for name, want := range map[string]bool{"brig-1-1": true, "brig-4242-4294967295": true, newName(): true, Leaf: false, Name: false, "": false,
+	for name, want := range map[string]bool{"brig-1-1": true, "brig-4242-4294967295": true, newName(): true, leafName: false, nameInSteps: false, "": false,
 		"brig-": false, "brig-1": false, "brig-1-": false, "brig--1": false, "brig-1-2-3": false, "brig-x-1": false, "brig-1-x": false,
 		"xbrig-1-1": false, "brig-1-1 ": false, "brig-+1-1": false, "brig-1-1.scope": false, "brig-\u0661-1": false, "BRIG-1-1": false} {
 		if got := ours(name); got != want {

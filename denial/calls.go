@@ -62,10 +62,10 @@ var rows = []row{
 	{"afs_syscall getpmsg putpmsg tuxcall vserver", false, "no kernel of today has it", no},
 }
 
-// Call returns why a profile refuses a system call with EPERM, as one sentence without its full stop, and what would
+// refusal returns why a profile refuses a system call with EPERM, as one sentence without its full stop, and what would
 // allow it ("" if nothing of brig's would). profile is Spec.Seccomp: the name of a preset, "" for the default one, or
 // the path of a file.
-func Call(name, profile string) (why, fix string) {
+func refusal(name, profile string) (why, fix string) {
 	if strings.Contains(profile, "/") {
 		return "the profile of --seccomp does not allow it", "add it to the profile"
 	}

@@ -49,7 +49,7 @@ func Calls(counts []uint64, profile string) (list []Denial) {
 			name = "an unknown system call"
 		}
 		d := Denial{Layer: LayerSyscall, Name: cmp.Or(name, fmt.Sprintf("system call %d", nr)), Count: int64(n)}
-		d.Why, d.Fix = Call(d.Name, profile)
+		d.Why, d.Fix = refusal(d.Name, profile)
 		list = append(list, d)
 	}
 	slices.SortStableFunc(list, func(a, b Denial) int { return cmp.Compare(b.Count, a.Count) })

@@ -100,7 +100,7 @@ func checkNarrow(t *testing.T, preset string, narrow, standard *seccomp.Table, a
 		if name == "" || !refuses {
 			continue
 		}
-		if _, fix := Call(name, preset); (fix == "--seccomp default") != allows {
+		if _, fix := refusal(name, preset); (fix == "--seccomp default") != allows {
 			t.Errorf("%s: %s: fix %q, and the default preset allows it: %v", preset, name, fix, allows)
 		}
 	}
@@ -116,7 +116,7 @@ func TestCall(t *testing.T) {
 		{"anything", "/etc/profile.json", "the profile", "add it"},
 		{"of_2035", "", "not on the list", "--seccomp FILE"},
 	} {
-		why, fix := Call(c.name, c.profile)
+		why, fix := refusal(c.name, c.profile)
 		if !strings.Contains(why, c.why) || !strings.Contains(fix, c.fix) || (c.fix == "") != (fix == "") {
 			t.Errorf("%s of %q: %q, %q", c.name, c.profile, why, fix)
 		}

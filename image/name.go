@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// MaxName bounds the full name of an image in bytes: it is the name of a file.
-	MaxName = 255
+	// maxName bounds the full name of an image in bytes: it is the name of a file.
+	maxName = 255
 
 	maxTag       = 128
 	maxRepo      = 255
@@ -62,8 +62,8 @@ func ParseName(text string) (n Name, err error) {
 		return n, wrong(text, "the registry is not a host, or a host and a port")
 	case !isRepository(n.Repository):
 		return n, wrong(text, "write a name like python:3.12-slim, in lower case")
-	case len(n.String()) > MaxName:
-		return n, wrong(text, fmt.Sprintf("it is longer than %d bytes", MaxName))
+	case len(n.String()) > maxName:
+		return n, wrong(text, fmt.Sprintf("it is longer than %d bytes", maxName))
 	}
 	return n, nil
 }

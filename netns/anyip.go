@@ -12,8 +12,8 @@ import (
 // The addresses of a jail in which every address is local. A connection to a closed port needs a source address that is
 // not its destination, or it could connect to itself.
 var (
-	Own4 = netip.MustParseAddr("10.0.2.100")
-	Own6 = netip.MustParseAddr("fd00:6272:6967::100") // a unique local address (RFC 4193)
+	jailAddr4 = netip.MustParseAddr("10.0.2.100")
+	jailAddr6 = netip.MustParseAddr("fd00:6272:6967::100") // a unique local address (RFC 4193)
 )
 
 const (
@@ -25,9 +25,9 @@ const (
 // anyIP makes every address local to the namespace. A connection reaches a socket that listens in the namespace, and no
 // other host. ip-route(8), type local; rtnetlink(7).
 func anyIP(p *program.Program, ipv6 bool) {
-	list := local(Own4)
+	list := local(jailAddr4)
 	if ipv6 {
-		list = append(list, local(Own6)...)
+		list = append(list, local(jailAddr6)...)
 	}
 	exchange(p, unix.NETLINK_ROUTE, "NETLINK_ROUTE", list)
 }

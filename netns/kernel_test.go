@@ -44,7 +44,7 @@ func TestKernelsRefusalFailsTheProgram(t *testing.T) {
 		return
 	}
 	everyAddressLocal(t)
-	again := local(Own4)[:1]
+	again := local(jailAddr4)[:1]
 	if errs := send(t, unix.NETLINK_ROUTE, again, nil); !slices.Equal(errs, []error{unix.EEXIST}) {
 		t.Errorf("the same address again: %v", errs)
 	}
@@ -72,8 +72,8 @@ func TestKernelRedirects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for dial, port := range map[string]uint16{"93.184.216.34:443": CatchAllPort, "8.8.8.8:17000": CatchAllPort,
-		"8.8.8.8:53": 53, "127.0.0.1:8080": 8080, Own4.String() + ":8080": 8080} {
+	for dial, port := range map[string]uint16{"93.184.216.34:443": catchAllPort, "8.8.8.8:17000": catchAllPort,
+		"8.8.8.8:53": 53, "127.0.0.1:8080": 8080, jailAddr4.String() + ":8080": 8080} {
 		listen := netip.AddrPortFrom(netip.IPv4Unspecified(), port).String()
 		if _, at := meet(t, "tcp4", listen, dial); at.Port() != port {
 			t.Errorf("a connection to %s arrives at %s", dial, at)
@@ -157,9 +157,9 @@ func everyAddressLocal(t *testing.T) {
 	lo := must.Get(unix.NewIfreq("lo"))(t)
 	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	must.Do(t, unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo))
-	list := local(Own4)
+	list := local(jailAddr4)
 	if hasIPv6() {
-		list = append(list, local(Own6)...)
+		list = append(list, local(jailAddr6)...)
 	}
 	if errs := send(t, unix.NETLINK_ROUTE, list, goodAnswers); errors.Join(errs...) != nil {
 		t.Fatal(errs)

@@ -41,9 +41,9 @@ type match struct {
 
 var (
 	loopback4 = match{16, []byte{127}}
-	own4      = match{16, Own4.AsSlice()}
+	own4      = match{16, jailAddr4.AsSlice()}
 	loopback6 = match{24, []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}}
-	own6      = match{24, Own6.AsSlice()}
+	own6      = match{24, jailAddr6.AsSlice()}
 )
 
 // table returns the messages for a table of one family with one chain and one rule.
@@ -60,14 +60,14 @@ func table(family uint8, not ...match) []message {
 	}
 	rule = append(rule, load(baseTransp, 2, 2), compare(cmpNeq, []byte{0, 53}),
 		expression("immediate", number(unix.NFTA_IMMEDIATE_DREG, reg1),
-			value(unix.NFTA_IMMEDIATE_DATA, binary.BigEndian.AppendUint16(nil, CatchAllPort))),
+			value(unix.NFTA_IMMEDIATE_DATA, binary.BigEndian.AppendUint16(nil, catchAllPort))),
 		expression("redir", number(unix.NFTA_REDIR_REG_PROTO_MIN, reg1)))
 	ip := "ip"
 	if family == nfProtoIPv6 {
 		ip = "ip6"
 	}
 	text := fmt.Sprintf("add rule %s brig out meta l4proto tcp %s daddr not the jail's own tcp dport != 53 "+
-		"redirect to :%d", ip, ip, CatchAllPort)
+		"redirect to :%d", ip, ip, catchAllPort)
 	return []message{
 		nftMessage(unix.NFT_MSG_NEWTABLE, family, "add table "+ip+" brig", name),
 		nftMessage(unix.NFT_MSG_NEWCHAIN, family, "add chain "+ip+" brig out {type nat hook output priority dstnat;}",

@@ -44,8 +44,8 @@ type Sockets struct {
 	Dial int
 }
 
-// CatchAllPort receives redirected connections. It is below the ephemeral ports (ip(7)), and IANA has not assigned it.
-const CatchAllPort = 28_672 + 75
+// catchAllPort receives redirected connections. It is below the ephemeral ports (ip(7)), and IANA has not assigned it.
+const catchAllPort = 28_672 + 75
 
 // backlog is bounded by net.core.somaxconn: listen(2).
 const backlog = 4096
@@ -59,7 +59,7 @@ func (c *Sockets) List() (list []Socket) {
 			list = append(list, Socket{RoleTCP, port, unix.IPPROTO_TCP, c.IPv6})
 		}
 		if c.All {
-			list = append(list, Socket{RoleCatchAll, CatchAllPort, unix.IPPROTO_TCP, c.IPv6})
+			list = append(list, Socket{RoleCatchAll, catchAllPort, unix.IPPROTO_TCP, c.IPv6})
 		}
 		for _, port := range c.UDP {
 			list = append(list, Socket{RoleUDP, port, unix.IPPROTO_UDP, c.IPv6})

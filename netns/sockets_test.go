@@ -57,7 +57,7 @@ func TestMessagesAreRepeatable(t *testing.T) {
 
 // A request is read back as the kernel would read it.
 func TestMessagesAreWellFormed(t *testing.T) {
-	list := append(local(Own6), local(Own4)...)
+	list := append(local(jailAddr6), local(jailAddr4)...)
 	list = append(list, table(nfProtoIPv6, loopback6, own6)...)
 	for _, m := range list {
 		parsed, err := syscall.ParseNetlinkMessage(m.bytes)
@@ -89,7 +89,7 @@ func TestTapsSeeAttemptsOnly(t *testing.T) {
 		{"data", unix.IPPROTO_TCP, "8.8.8.8", 8080, 0x18, false},
 		{"to the loopback", unix.IPPROTO_TCP, "127.0.0.1", 8080, 0x02, false},
 		{"to the loopback's other end", unix.IPPROTO_TCP, "127.255.255.254", 8080, 0x02, false},
-		{"to the jail's own address", unix.IPPROTO_TCP, Own4.String(), 8080, 0x02, false},
+		{"to the jail's own address", unix.IPPROTO_TCP, jailAddr4.String(), 8080, 0x02, false},
 		{"to its neighbour", unix.IPPROTO_TCP, "10.0.2.101", 8080, 0x02, true},
 		{"a datagram", unix.IPPROTO_UDP, "8.8.8.8", 5353, 0, true},
 		{"a datagram to a served port", unix.IPPROTO_UDP, "8.8.8.8", 80, 0, false},
@@ -99,7 +99,7 @@ func TestTapsSeeAttemptsOnly(t *testing.T) {
 		{"IPv6: next to the loopback", unix.IPPROTO_TCP, "::2", 8080, 0x02, true},
 		{"IPv6: one in the third word", unix.IPPROTO_UDP, "::1:0:1", 8080, 0, true},
 		{"IPv6: one in the second word", unix.IPPROTO_UDP, "0:0:1::1", 8080, 0, true},
-		{"IPv6: the jail's own", unix.IPPROTO_UDP, Own6.String(), 8080, 0, false},
+		{"IPv6: the jail's own", unix.IPPROTO_UDP, jailAddr6.String(), 8080, 0, false},
 		{"IPv6: a datagram", unix.IPPROTO_UDP, "fd00::1", 53, 0, true},
 	} {
 		s := Socket{Role: RoleTap, Protocol: c.proto, IPv6: strings.Contains(c.dst, ":")}

@@ -59,7 +59,7 @@ func tapFilter(s Socket, served []uint16) []unix.SockFilter {
 func unlessOwn4() []unix.SockFilter {
 	return []unix.SockFilter{
 		{Code: loadWord, K: daddr4},
-		{Code: equal, K: binary.BigEndian.Uint32(Own4.AsSlice()), Jt: drop},
+		{Code: equal, K: binary.BigEndian.Uint32(jailAddr4.AsSlice()), Jt: drop},
 		{Code: and, K: 0xff000000},
 		{Code: equal, K: 127 << 24, Jt: drop},
 		{Code: unix.BPF_LDX | unix.BPF_B | unix.BPF_MSH, K: 0},
@@ -71,7 +71,7 @@ func unlessOwn4() []unix.SockFilter {
 func unlessOwn6() []unix.SockFilter {
 	return []unix.SockFilter{
 		{Code: loadWord, K: daddr6},
-		{Code: equal, K: binary.BigEndian.Uint32(Own6.AsSlice()), Jt: drop},
+		{Code: equal, K: binary.BigEndian.Uint32(jailAddr6.AsSlice()), Jt: drop},
 		{Code: equal, K: 0, Jf: 6},
 		{Code: loadWord, K: daddr6 + 4},
 		{Code: equal, K: 0, Jf: 4},

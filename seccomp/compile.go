@@ -10,11 +10,11 @@ import (
 	"brig/internal/words"
 )
 
-// MaxInsns is the kernel's BPF_MAXINSNS: seccomp(2) refuses a longer filter.
-const MaxInsns = 4096
+// maxInsns is the kernel's BPF_MAXINSNS: seccomp(2) refuses a longer filter.
+const maxInsns = 4096
 
 // maxConds bounds the comparisons of a filter. A comparison takes three to five instructions, so more would not fit in
-// MaxInsns.
+// maxInsns.
 const maxConds = 1536
 
 // Compile returns the filter for seccomp(2): an array of struct sock_filter in native byte order. Neighbouring system
@@ -36,7 +36,7 @@ func (t *Table) compile(a arch) ([]byte, error) {
 	for _, r := range t.Rules {
 		if conds += len(r.Conds); conds > maxConds {
 			return nil, fmt.Errorf("seccomp: %s (syscalls[%d]): the filter needs more than %d comparisons, too many for the "+
-				"%d instructions that the kernel takes; use fewer conditions", r.Name, r.Entry, maxConds, MaxInsns)
+				"%d instructions that the kernel takes; use fewer conditions", r.Name, r.Entry, maxConds, maxInsns)
 		}
 	}
 	bpf := encode(shrink(append(t.prologue(a), tree(t.ranges())...)))

@@ -41,7 +41,7 @@ func TestNotifyKills(t *testing.T) {
 			t.Errorf("%s: changed %v, % x", test.name, changed, out)
 		}
 	}
-	for _, bad := range [][]byte{nil, {}, make([]byte, 7), make([]byte, 16), bytes.Repeat(encode([]insn{ret(KillProcess)}), MaxInsns+1)} {
+	for _, bad := range [][]byte{nil, {}, make([]byte, 7), make([]byte, 16), bytes.Repeat(encode([]insn{ret(KillProcess)}), maxInsns+1)} {
 		if out, changed := NotifyKills(bad); changed || !bytes.Equal(out, bad) {
 			t.Errorf("% x is taken for a filter", bad)
 		}

@@ -52,9 +52,9 @@ func decodeProgram(bpf []byte) ([]insn, error) {
 	if n == 0 || len(bpf)%insnSize != 0 {
 		return nil, fmt.Errorf("a filter of %d bytes is not a list of 8-byte instructions", len(bpf))
 	}
-	if n > MaxInsns {
+	if n > maxInsns {
 		return nil, fmt.Errorf("the filter has %d instructions, the kernel takes %d; use fewer rules with conditions", n,
-			MaxInsns)
+			maxInsns)
 	}
 	p := make([]insn, n)
 	for i := range p {

@@ -42,7 +42,7 @@ func TestSimulate(t *testing.T) {
 	if got := Simulate([]byte{6, 0, 0}, Data{}); got != KillProcess {
 		t.Errorf("a torn filter: %s", got)
 	}
-	if got := Simulate(make([]byte, (MaxInsns+1)*insnSize), Data{}); got != KillProcess {
+	if got := Simulate(make([]byte, (maxInsns+1)*insnSize), Data{}); got != KillProcess {
 		t.Errorf("a long filter: %s", got)
 	}
 }

@@ -17,7 +17,7 @@ func setupCoreDump(s *Scene) {
 		s.must(Skip(fmt.Sprintf("core dumps do not go to the working directory here: core_pattern is %q (%v)", pattern, err)))
 	}
 	s.must(os.Chmod(s.Path("work"), 0o777))
-	s.Check(func() string {
+	s.check(func() string {
 		if list, err := filepath.Glob(s.Path("work/core*")); err != nil || len(list) > 0 {
 			return "the crash left a core dump on the host"
 		}
@@ -27,7 +27,7 @@ func setupCoreDump(s *Scene) {
 
 // setupOutput checks how much of the payload's output the keeper has kept.
 func setupOutput(s *Scene) {
-	s.Check(func() string {
+	s.check(func() string {
 		if len(s.Outcome.Output) > 1<<20 {
 			return fmt.Sprintf("the keeper kept %d bytes of output", len(s.Outcome.Output))
 		}
@@ -40,7 +40,7 @@ func setupOutput(s *Scene) {
 
 // setupForgedReport checks that the report has the kernel's facts and not the payload's claims.
 func setupForgedReport(s *Scene) {
-	s.Check(func() string {
+	s.check(func() string {
 		if s.Outcome.Status != "" && (s.Outcome.Status != "ok" && s.Outcome.ExitCode != 1 || s.Outcome.MaxRSS == 0) {
 			return fmt.Sprintf("the report says %s %d", s.Outcome.Status, s.Outcome.ExitCode)
 		}
@@ -102,7 +102,7 @@ func (s *Scene) links(more map[string]string) {
 
 // stays checks that nothing was written to $DIR/victim.
 func (s *Scene) stays(why string) {
-	s.Check(func() string {
+	s.check(func() string {
 		list, err := os.ReadDir(s.Path("victim"))
 		if err != nil || len(list) > 0 {
 			return fmt.Sprintf("%s: %v %v", why, list, err)
@@ -120,7 +120,7 @@ func setupPlantedLink(s *Scene) {
 // setupProtected makes a hook in $DIR/work, which has to stay as it is.
 func setupProtected(s *Scene) {
 	s.files(map[string]string{"work/.git/hooks/pre-commit": "good"})
-	s.Check(func() string {
+	s.check(func() string {
 		if b, err := os.ReadFile(s.Path("work/.git/hooks/pre-commit")); err == nil && string(b) != "good" {
 			return "the host's hook was replaced"
 		}

@@ -149,7 +149,7 @@ func setupToucher(s *Scene) {
 // setupOwner checks that files in the writable directory belong to its owner.
 func setupOwner(s *Scene) {
 	s.must(os.Chmod(s.Path("work"), 0o777))
-	s.Check(func() string {
+	s.check(func() string {
 		st, err := os.Stat(s.Path("work/made"))
 		if err != nil {
 			return ""
@@ -163,7 +163,7 @@ func setupOwner(s *Scene) {
 
 // setupSetuid looks for set-user-ID and set-group-ID files in the writable directory.
 func setupSetuid(s *Scene) {
-	s.Check(func() (evidence string) {
+	s.check(func() (evidence string) {
 		err := filepath.WalkDir(s.Path("work"), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err

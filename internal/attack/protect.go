@@ -47,7 +47,7 @@ func (s *Scene) unchanged(files map[string]string) {
 		s.must(os.Chtimes(s.Path(name), time.Unix(1e9, 0), time.Unix(1e9, 0)))
 		before[name] = stat(s.Path(name))
 	}
-	s.Check(func() string {
+	s.check(func() string {
 		for name, text := range files {
 			was, now := before[name], stat(s.Path(name))
 			b, err := os.ReadFile(s.Path(name))
@@ -66,7 +66,7 @@ func stat(name string) (st syscall.Stat_t) {
 
 // absent checks that the names do not exist afterwards: neither the payload's files nor brig's ghosts.
 func (s *Scene) absent(names ...string) {
-	s.Check(func() string {
+	s.check(func() string {
 		for _, name := range names {
 			if stat(s.Path(name)).Ino != 0 {
 				return "the host has " + name + " now"
@@ -95,7 +95,7 @@ func setupLinkedDirectory(s *Scene) {
 	s.must(os.Symlink("settings", s.Path("work/.vscode")))
 	s.checks = nil
 	s.unchanged(map[string]string{"work/settings/file": "good"})
-	s.Check(func() string {
+	s.check(func() string {
 		if text, err := os.Readlink(s.Path("work/.vscode")); err != nil || text != "settings" {
 			return "the link was replaced"
 		}

@@ -111,8 +111,8 @@ func (s *Scene) Expand(text string) string {
 	})
 }
 
-// Check adds a look at the host afterwards, which returns the evidence of an escape, or "".
-func (s *Scene) Check(f func() string) { s.checks = append(s.checks, f) }
+// check adds a look at the host afterwards, which returns the evidence of an escape, or "".
+func (s *Scene) check(f func() string) { s.checks = append(s.checks, f) }
 
 // Evidence looks at the host after the run, and returns the evidence of an escape, or "".
 func (s *Scene) Evidence() string {
@@ -175,7 +175,7 @@ func setupHostProcess(s *Scene) {
 	s.must(cmd.Start())
 	s.Vars["HOSTPID"] = strconv.Itoa(cmd.Process.Pid)
 	s.cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	s.Check(func() string {
+	s.check(func() string {
 		stat, err := os.ReadFile("/proc/" + s.Vars["HOSTPID"] + "/stat")
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			return "the host's process was killed"
@@ -187,7 +187,7 @@ func setupHostProcess(s *Scene) {
 // setupDaemon looks for processes that have outlived the jail and carry $MARK in their arguments. It looks several
 // times, because during execve(2) a process shows no arguments.
 func setupDaemon(s *Scene) {
-	s.Check(func() string {
+	s.check(func() string {
 		for range 10 {
 			if pid := findMarked(s.Vars["MARK"]); pid > 0 {
 				_ = unix.Kill(pid, unix.SIGKILL) // it holds our mark, so it is ours
@@ -221,7 +221,7 @@ func setupSleeper(s *Scene) {
 	b, err := os.ReadFile("/bin/sleep")
 	s.must(err)
 	s.must(os.WriteFile(s.Path("in/prog"), b, 0o755))
-	s.Check(func() string {
+	s.check(func() string {
 		if now, err := os.ReadFile(s.Path("in/prog")); err != nil || string(now) != string(b) {
 			return "the host's program was overwritten"
 		}
@@ -233,7 +233,7 @@ func setupSleeper(s *Scene) {
 func setupUntouched(s *Scene) {
 	want, err := os.ReadFile(s.Path("in/file"))
 	s.must(err)
-	s.Check(func() string {
+	s.check(func() string {
 		got, err := os.ReadFile(s.Path("in/file"))
 		list, lerr := os.ReadDir(s.Path("in"))
 		if err != nil || lerr != nil || string(got) != string(want) || len(list) != 1 {
@@ -250,7 +250,7 @@ func setupUnchanged(s *Scene) {
 	s.must(err)
 	was, err := Snapshot(s.Path("in"))
 	s.must(err)
-	s.Check(func() string {
+	s.check(func() string {
 		if now, err := Snapshot(s.Path("in")); err != nil || !slices.Equal(now, was) {
 			return fmt.Sprintf("it was %q and is %q (%v)", was, now, err)
 		}

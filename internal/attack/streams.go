@@ -20,7 +20,7 @@ func setupTerminal(s *Scene) {
 	s.must(err)
 	var was unix.Stat_t
 	s.must(unix.Fstat(fd, &was))
-	s.Check(func() string {
+	s.check(func() string {
 		if n, err := unix.IoctlGetInt(fd, unix.TIOCINQ); err != nil || n > 0 {
 			return fmt.Sprintf("%d characters were typed into the host's terminal (%v)", n, err)
 		}
@@ -47,7 +47,7 @@ func setupPipe(s *Scene) {
 	fmt.Fprintln(s.keep(w, err), "x")
 	flags, err := unix.FcntlInt(s.Stdin.Fd(), unix.F_GETFL, 0)
 	s.must(err)
-	s.Check(func() string {
+	s.check(func() string {
 		if now, err := unix.FcntlInt(s.Stdin.Fd(), unix.F_GETFL, 0); err != nil || now != flags {
 			return fmt.Sprintf("the flags of the caller's pipe were %#o and are %#o (%v)", flags, now, err)
 		}
@@ -67,7 +67,7 @@ func setupLog(s *Scene) {
 	s.write("log", line)
 	f, err := os.OpenFile(s.Path("log"), os.O_RDWR|os.O_APPEND, 0)
 	s.Stderr = s.keep(f, err)
-	s.Check(func() string {
+	s.check(func() string {
 		if b, err := os.ReadFile(s.Path("log")); err != nil || !strings.HasPrefix(string(b), line) {
 			return fmt.Sprintf("the caller's log begins with %.40q (%v)", b, err)
 		}

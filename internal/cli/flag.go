@@ -24,8 +24,8 @@ type Flag struct {
 	Greedy bool                        // without =, the next word is the value of a flag with Bare if it can be one
 }
 
-// Usage returns how the flag is written.
-func (f *Flag) Usage() string {
+// usage returns how the flag is written.
+func (f *Flag) usage() string {
 	switch {
 	case f.Args == "":
 		return "--" + f.Name

@@ -47,11 +47,11 @@ func (h *Help) Flags(table []Flag, short bool) {
 	grouped(table, func(group string) { h.WriteString("\n" + group + ":\n") }, func(f *Flag) {
 		switch {
 		case f.Short != 0:
-			h.Row("-"+string(f.Short)+", "+f.Usage(), f.Help, 30)
+			h.Row("-"+string(f.Short)+", "+f.usage(), f.Help, 30)
 		case short:
-			h.Row("    "+f.Usage(), f.Help, 30)
+			h.Row("    "+f.usage(), f.Help, 30)
 		default:
-			h.Row(f.Usage(), f.Help, 28)
+			h.Row(f.usage(), f.Help, 28)
 		}
 	})
 }

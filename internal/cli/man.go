@@ -17,12 +17,12 @@ type Manual struct {
 // ManualPage returns the manual page.
 func (p *Program) ManualPage() string {
 	m := &Page{}
-	m.Raw(".TH " + strings.ToUpper(p.Name) + " " + p.Manual.Section + ` "" "` + p.Name + " " + p.Version + `" "` +
+	m.raw(".TH " + strings.ToUpper(p.Name) + " " + p.Manual.Section + ` "" "` + p.Name + " " + p.Version + `" "` +
 		p.Manual.Book + `"`)
 	m.Section("NAME", p.Name+" - "+p.Summary)
 	m.Section("SYNOPSIS")
 	for _, c := range p.all() {
-		m.Raw(".br", strings.TrimSpace(`\fB`+p.Name+" "+escape(c.Name)+`\fR `+escape(c.Args)))
+		m.raw(".br", strings.TrimSpace(`\fB`+p.Name+" "+escape(c.Name)+`\fR `+escape(c.Args)))
 	}
 	m.Section("DESCRIPTION", p.Manual.Description)
 	m.Section("EXAMPLES")
@@ -41,8 +41,8 @@ func (p *Program) ManualPage() string {
 
 // flags writes a table of flags under the headings of their groups.
 func (m *Page) flags(table []Flag) {
-	grouped(table, func(group string) { m.Raw(`.SS "` + escape(group) + `"`) }, func(f *Flag) {
-		name, values, _ := strings.Cut(f.Usage(), " ")
+	grouped(table, func(group string) { m.raw(`.SS "` + escape(group) + `"`) }, func(f *Flag) {
+		name, values, _ := strings.Cut(f.usage(), " ")
 		if f.Short != 0 {
 			name = "-" + string(f.Short) + ", " + name
 		}
@@ -50,8 +50,8 @@ func (m *Page) flags(table []Flag) {
 	})
 }
 
-// Raw writes lines of roff.
-func (m *Page) Raw(lines ...string) {
+// raw writes lines of roff.
+func (m *Page) raw(lines ...string) {
 	for _, l := range lines {
 		m.WriteString(l + "\n")
 	}
@@ -59,28 +59,28 @@ func (m *Page) Raw(lines ...string) {
 
 // Section writes a heading and paragraphs of plain text.
 func (m *Page) Section(title string, paragraphs ...string) {
-	m.Raw(`.SH "` + title + `"`)
+	m.raw(`.SH "` + title + `"`)
 	for i, text := range paragraphs {
 		if i > 0 {
-			m.Raw(".PP")
+			m.raw(".PP")
 		}
-		m.Raw(escape(text))
+		m.raw(escape(text))
 	}
 }
 
 // Item writes a term, the rest of its line and a sentence about it, to which it adds a capital and a full stop. text
 // must not be empty.
 func (m *Page) Item(term, rest, text string) {
-	m.Raw(".TP", strings.TrimSpace(`\fB`+escape(term)+`\fR `+escape(rest)), escape(sentence(text)))
+	m.raw(".TP", strings.TrimSpace(`\fB`+escape(term)+`\fR `+escape(rest)), escape(sentence(text)))
 }
 
 // Verbatim writes text unchanged, line by line.
 func (m *Page) Verbatim(text string) {
-	m.Raw(".nf")
+	m.raw(".nf")
 	for line := range strings.Lines(strings.TrimSpace(text)) {
-		m.Raw(escape(strings.TrimSuffix(line, "\n")))
+		m.raw(escape(strings.TrimSuffix(line, "\n")))
 	}
-	m.Raw(".fi")
+	m.raw(".fi")
 }
 
 // escape escapes plain text, so that roff finds no commands in it and prints quotes and hyphens unchanged.

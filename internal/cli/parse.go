@@ -111,7 +111,7 @@ func (t *Table) scanFlag(args []string) (g Given, rest []string, err error) {
 	case attached && f.Args == "" && f.Bare == nil:
 		return g, nil, fmt.Errorf("--%s: it takes no value; write --%s alone", f.Name, f.Name)
 	case attached && f.values() > 1:
-		return g, nil, fmt.Errorf("--%s: it takes %d words; write %s", f.Name, f.values(), f.Usage())
+		return g, nil, fmt.Errorf("--%s: it takes %d words; write %s", f.Name, f.values(), f.usage())
 	case attached:
 		g.Values = []string{value}
 		return g, rest, nil
@@ -134,7 +134,7 @@ func Missing(f *Flag, rest []string) error {
 	if len(rest) > 0 {
 		before = " before " + words.Quote(rest[0])
 	}
-	return fmt.Errorf("--%s: a value is missing%s; write %s", f.Name, before, f.Usage())
+	return fmt.Errorf("--%s: a value is missing%s; write %s", f.Name, before, f.usage())
 }
 
 // isValue reports whether the next word can be the value of a flag. A known flag cannot: more likely, the value was

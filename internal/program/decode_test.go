@@ -78,8 +78,8 @@ func (d *decoded) op(b []byte) error {
 // same compares a blob with the program that it was made from.
 func same(t *testing.T, p *Program, d *decoded) {
 	t.Helper()
-	if len(d.ops) != len(p.Ops) || int(d.nfds) != p.FDs() {
-		t.Fatalf("%d operations and %d descriptors, want %d and %d", len(d.ops), d.nfds, len(p.Ops), p.FDs())
+	if len(d.ops) != len(p.Ops) || int(d.nfds) != p.fds {
+		t.Fatalf("%d operations and %d descriptors, want %d and %d", len(d.ops), d.nfds, len(p.Ops), p.fds)
 	}
 	for i, o := range p.Ops {
 		got := d.ops[i]

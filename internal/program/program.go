@@ -111,9 +111,6 @@ func (p *Program) Rest(fds int) *Program {
 		Ops: make([]Op, 0, 48)}
 }
 
-// FDs returns the number of descriptors that the program receives.
-func (p *Program) FDs() int { return p.fds }
-
 // Int returns a constant.
 func Int[T ~int | ~int64 | ~uint64 | ~uint32 | ~uintptr | ~int32](v T) Arg {
 	return Arg{val: uint64(v)}

@@ -149,7 +149,7 @@ const (
 // Reached returns what an attack has reached in W and H without permission of its header, and which other packets have
 // left H, since the last call. It tolerates late packets of the previous attack.
 func (r *Rig) Reached(a *Attack) (list []string, err error) {
-	if a.Never != "" && r.Visits.RawHas(a.Never) {
+	if a.Never != "" && r.Visits.rawHas(a.Never) {
 		list = append(list, fmt.Sprintf("a server has received %q", a.Never))
 	}
 	for _, v := range r.Visits.Take() {

@@ -23,16 +23,16 @@ func newDNS(v *Visits) *DNS {
 	return &DNS{visits: v, hosts: map[string][][]string{}, asked: map[string]int{}}
 }
 
-// Set sets a name's addresses, or "alias NAME" and NAME's addresses, or "silence". The nth query of a type, from 0,
+// set sets a name's addresses, or "alias NAME" and NAME's addresses, or "silence". The nth query of a type, from 0,
 // gets answers[nth % len(answers)].
-func (d *DNS) Set(name string, answers ...[]string) {
+func (d *DNS) set(name string, answers ...[]string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.hosts[name] = answers
 }
 
-// Known reports whether a name was Set, or is below a name that was Set with "*.".
-func (d *DNS) Known(name string) bool {
+// known reports whether a name was set, or is below a name that was set with "*.".
+func (d *DNS) known(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.find(name) != nil
@@ -65,7 +65,7 @@ func (d *DNS) answer(at string, q []byte) []byte {
 	d.asked[name+string(rune(kind))]++
 	d.mu.Unlock()
 	d.visits.add(Visit{Kind: "dns", At: at, What: name, Evil: f == nil})
-	addrs := []string{EvilAddr, EvilAddr6}
+	addrs := []string{evilAddr, evilAddr6}
 	if f != nil {
 		addrs = f[nth%len(f)]
 	}

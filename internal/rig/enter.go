@@ -174,8 +174,8 @@ func newSpace() (*Space, error) {
 	return s, nil
 }
 
-// Do runs f on the thread: sockets that it opens and processes that it starts are in the namespace.
-func (s *Space) Do(f func() error) error {
+// do runs f on the thread: sockets that it opens and processes that it starts are in the namespace.
+func (s *Space) do(f func() error) error {
 	done := make(chan error)
 	s.jobs <- func() { done <- f() }
 	return <-done

@@ -26,14 +26,14 @@ import (
 // Addresses of the rig. Every other address of the pretended internet is in addresses4 and addresses6.
 const (
 	HostAddr   = "100.127.0.2"   // H's end of the cable
-	HostPublic = "93.184.217.2"  // another address of H, which looks public
-	HostAddr6  = "2600:127::2"   // H's side, IPv6
+	hostPublic = "93.184.217.2"  // another address of H, which looks public
+	hostAddr6  = "2600:127::2"   // H's side, IPv6
 	WorldAddr  = "100.127.0.1"   // W's side; its DNS server is what H's resolv.conf names
 	GoodAddr   = "93.184.216.34" // sites that policies allow
-	EvilAddr   = "93.184.216.35" // a site that no policy allows
-	SharedAddr = "93.184.216.36" // one server for good and evil names
+	evilAddr   = "93.184.216.35" // a site that no policy allows
+	sharedAddr = "93.184.216.36" // one server for good and evil names
 	GoodAddr6  = "2606:4700::34" // as GoodAddr
-	EvilAddr6  = "2606:4700::35" // as EvilAddr
+	evilAddr6  = "2606:4700::35" // as evilAddr
 	worldAddr6 = "2600:127::1"   // W's side, IPv6
 	hostMAC    = "02:00:00:00:00:01"
 	worldMAC   = "02:00:00:00:00:02"
@@ -42,12 +42,12 @@ const (
 
 // addresses4 and addresses6 belong to W: a packet to one has left the jail, whether or not a router would forward it.
 var (
-	addresses4 = []string{GoodAddr, EvilAddr, SharedAddr, "8.8.8.8", "1.1.1.1", "169.254.169.254", "169.254.170.2",
+	addresses4 = []string{GoodAddr, evilAddr, sharedAddr, "8.8.8.8", "1.1.1.1", "169.254.169.254", "169.254.170.2",
 		"10.0.0.1", "10.1.2.3",
 		"172.16.0.1", "192.168.0.1", "100.64.0.1", "100.100.100.200", "168.63.129.16", "192.0.2.1", "198.51.100.1",
 		"203.0.113.1", "198.18.0.1",
 		"198.18.0.2", "198.19.255.254", "192.88.99.1", "192.0.0.192", "10.0.2.100", "240.0.0.1", "1.2.3.4"}
-	addresses6 = []string{GoodAddr6, EvilAddr6, "fd00::1", "fd00:ec2::254", "64:ff9b::a00:1", "64:ff9b::5db8:d823",
+	addresses6 = []string{GoodAddr6, evilAddr6, "fd00::1", "fd00:ec2::254", "64:ff9b::a00:1", "64:ff9b::5db8:d823",
 		"2002:a00:1::1", "2002:5db8:d823::1",
 		"2001::1", "2001:db8::1", "fec0::1", "100::1"}
 )
@@ -79,7 +79,7 @@ func New(dir string) (*Rig, error) {
 	r := &Rig{Dir: dir, IPv6: err == nil && string(off) == "0\n", World: world, Visits: &Visits{}, CA: ca,
 		sites: pages()}
 	r.DNS = newDNS(r.Visits)
-	if err := os.WriteFile(r.CAFile(), ca.PEM(), 0o644); err != nil {
+	if err := os.WriteFile(r.caFile(), ca.PEM(), 0o644); err != nil {
 		return nil, err
 	}
 	for _, step := range []func() error{r.cable, r.resolver, r.serveWorld, r.serveHost, r.acquaint} {
@@ -93,8 +93,8 @@ func New(dir string) (*Rig, error) {
 	return r, nil
 }
 
-// CAFile returns the path of the certificate of the authority that signs for every site of W, in PEM.
-func (r *Rig) CAFile() string { return filepath.Join(r.Dir, "ca.pem") }
+// caFile returns the path of the certificate of the authority that signs for every site of W, in PEM.
+func (r *Rig) caFile() string { return filepath.Join(r.Dir, "ca.pem") }
 
 // addresses returns the addresses of W.
 func (r *Rig) addresses() []string {
@@ -107,20 +107,20 @@ func (r *Rig) addresses() []string {
 // cable joins H and W and sets the addresses and routes of both.
 func (r *Rig) cable() error {
 	world := []string{"link set lo up", "addr add " + WorldAddr + "/24 dev w0", "link set w0 up",
-		"route add " + HostPublic + "/32 dev w0"}
-	host := []string{"addr add " + HostAddr + "/24 dev h0", "addr add " + HostPublic + "/32 dev h0", "link set h0 up",
+		"route add " + hostPublic + "/32 dev w0"}
+	host := []string{"addr add " + HostAddr + "/24 dev h0", "addr add " + hostPublic + "/32 dev h0", "link set h0 up",
 		"route add default via " + WorldAddr}
 	for _, a := range addresses4 {
 		world = append(world, "addr add "+a+"/32 dev lo")
 	}
-	neighbours, worlds := []string{HostAddr, HostPublic}, []string{WorldAddr}
+	neighbours, worlds := []string{HostAddr, hostPublic}, []string{WorldAddr}
 	if r.IPv6 {
-		neighbours, worlds = append(neighbours, HostAddr6), append(worlds, worldAddr6)
+		neighbours, worlds = append(neighbours, hostAddr6), append(worlds, worldAddr6)
 		// no link-local addresses: they would appear during a test, after duplicate address detection
 		world = slices.Insert(world, 0, "link set w0 addrgenmode none")
 		host = slices.Insert(host, 0, "link set h0 addrgenmode none")
 		world = append(world, "addr add "+worldAddr6+"/64 dev w0 nodad")
-		host = append(host, "addr add "+HostAddr6+"/64 dev h0 nodad", "route add ::/0 via "+worldAddr6)
+		host = append(host, "addr add "+hostAddr6+"/64 dev h0 nodad", "route add ::/0 via "+worldAddr6)
 		for _, a := range addresses6 {
 			world = append(world, "addr add "+a+"/128 dev lo nodad")
 		}
@@ -135,7 +135,7 @@ func (r *Rig) cable() error {
 	err := ip("link set lo up",
 		"link add h0 address "+hostMAC+" type veth peer name w0 address "+worldMAC+" netns "+r.World.path)
 	if err == nil {
-		err = r.World.Do(func() error { return ip(world...) })
+		err = r.World.do(func() error { return ip(world...) })
 	}
 	if err == nil {
 		err = ip(host...)
@@ -150,11 +150,11 @@ func (r *Rig) cable() error {
 func settled() error {
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		out, err := exec.Command("ip", "-6", "route", "show", "table", "local").Output()
-		if err != nil || strings.Contains(string(out), HostAddr6) {
+		if err != nil || strings.Contains(string(out), hostAddr6) {
 			return err
 		}
 	}
-	return fmt.Errorf("the kernel has made no route for %s", HostAddr6)
+	return fmt.Errorf("the kernel has made no route for %s", hostAddr6)
 }
 
 // acquaint exchanges a first datagram with W, which takes time on a busy machine.

@@ -39,14 +39,14 @@ func TestServers(t *testing.T) {
 	before := must.Get(TakeSnapshot(true))(t)
 	for _, c := range []struct{ network, address, send, want string }{
 		{"tcp", GoodAddr + ":17000", "x\n", "good " + GoodAddr},
-		{"tcp", EvilAddr + ":22", "x\n", "EVIL"},
+		{"tcp", evilAddr + ":22", "x\n", "EVIL"},
 		{"tcp", "169.254.169.254:80", "GET / HTTP/1.0\r\nHost: good.example\r\n\r\n", "EVIL site"},
 		{"tcp", "10.0.0.1:80", "GET / HTTP/1.0\r\n\r\n", "EVIL"},
 		{"tcp", "good.example:80", "GET / HTTP/1.0\r\nHost: good.example\r\n\r\n", "good site good.example"},
 		{"tcp", "good.example:80", "GET / HTTP/1.0\r\nHost: evil.example\r\n\r\n", "EVIL site evil.example"},
 		{"tcp", "unheard.of:80", "GET / HTTP/1.0\r\n\r\n", "EVIL"},
 		{"tcp", "127.0.0.1:80", "GET / HTTP/1.0\r\n\r\n", "SECRET"},
-		{"tcp", HostPublic + ":80", "GET / HTTP/1.0\r\n\r\n", "SECRET"},
+		{"tcp", hostPublic + ":80", "GET / HTTP/1.0\r\n\r\n", "SECRET"},
 		{"udp", GoodAddr + ":123", "time", "good time"},
 		{"udp", "8.8.8.8:443", "quic", "EVIL quic"},
 		{"tcp6", "[" + GoodAddr6 + "]:17000", "x\n", "good"},
@@ -100,12 +100,12 @@ func TestCapture(t *testing.T) {
 	}
 	r := newRig(t)
 	must.Get(r.Capture.Take())(t)
-	exchange(t, "tcp", EvilAddr+":22", "x\n")
+	exchange(t, "tcp", evilAddr+":22", "x\n")
 	exchange(t, "tcp", GoodAddr+":22", "x\n")
 	exchange(t, "udp", "8.8.8.8:9999", "x")
 	exchange(t, "tcp", "127.0.0.1:80", "x\n")
 	exchange(t, "tcp", HostAddr+":80", "x\n")
-	want := []string{"udp 8.8.8.8:9999", "tcp " + GoodAddr + ":22", "tcp " + EvilAddr + ":22"}
+	want := []string{"udp 8.8.8.8:9999", "tcp " + GoodAddr + ":22", "tcp " + evilAddr + ":22"}
 	if r.IPv6 {
 		exchange(t, "tcp6", "[fd00::1]:22", "x\n")
 		want = append(want, "tcp [fd00::1]:22")
@@ -171,7 +171,7 @@ func TestCurl(t *testing.T) {
 		"https://shared.example:8443/": "good site shared.example:8443",
 		"http://good.example/bytes/10": "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 	} {
-		cmd := exec.Command("curl", "-sS", "-m", "10", "--output", "-", "--cacert", r.CAFile(), url)
+		cmd := exec.Command("curl", "-sS", "-m", "10", "--output", "-", "--cacert", r.caFile(), url)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		must.Do(t, Start(cmd))

@@ -26,7 +26,7 @@ var sites = []string{"good.example", "git.example", "pypi.example", "npm.example
 
 func goodAddress(a net.Addr) bool {
 	host, _, err := net.SplitHostPort(a.String())
-	return err == nil && slices.Contains([]string{GoodAddr, SharedAddr, GoodAddr6, "::ffff:" + GoodAddr}, host)
+	return err == nil && slices.Contains([]string{GoodAddr, sharedAddr, GoodAddr6, "::ffff:" + GoodAddr}, host)
 }
 
 // word returns the word by which a server identifies itself; payloads look for EVIL and SECRET.
@@ -39,29 +39,29 @@ func word(good bool) string {
 
 func (r *Rig) names() {
 	for _, s := range sites {
-		r.DNS.Set(s, []string{GoodAddr})
+		r.DNS.set(s, []string{GoodAddr})
 	}
-	r.DNS.Set("shared.example", []string{SharedAddr})
-	r.DNS.Set("*.many.example", []string{GoodAddr})
-	r.DNS.Set("six.example", []string{GoodAddr6})
-	r.DNS.Set("silent.example", []string{"silence"})
-	r.DNS.Set("nowhere.example", []string{})
-	r.DNS.Set("blackhole.example", []string{"93.184.216.99"}) // no host is there
+	r.DNS.set("shared.example", []string{sharedAddr})
+	r.DNS.set("*.many.example", []string{GoodAddr})
+	r.DNS.set("six.example", []string{GoodAddr6})
+	r.DNS.set("silent.example", []string{"silence"})
+	r.DNS.set("nowhere.example", []string{})
+	r.DNS.set("blackhole.example", []string{"93.184.216.99"}) // no host is there
 	for name, addresses := range rebinding {
-		r.DNS.Set(name, addresses)
+		r.DNS.set(name, addresses)
 	}
-	r.DNS.Set("alias.example", []string{"alias instance-data.internal", "169.254.169.254"})
-	r.DNS.Set("flip.example", []string{GoodAddr}, []string{"10.0.0.1"})
+	r.DNS.set("alias.example", []string{"alias instance-data.internal", "169.254.169.254"})
+	r.DNS.set("flip.example", []string{GoodAddr}, []string{"10.0.0.1"})
 }
 
 // rebinding are names that policies of the suite allow, and that resolve to forbidden addresses.
 var rebinding = map[string][]string{
 	"ten.example": {"10.0.0.1"}, "meta.example": {"169.254.169.254"}, "loop.example": {"127.0.0.1"},
-	"own.example": {HostAddr}, "ownpublic.example": {HostPublic}, "zero.example": {"0.0.0.0"},
+	"own.example": {HostAddr}, "ownpublic.example": {hostPublic}, "zero.example": {"0.0.0.0"},
 	"cgnat.example": {"100.64.0.1"}, "bench.example": {"198.18.0.1"}, "ula.example": {"fd00::1"},
 	"mapped.example": {"::ffff:10.0.0.1"}, "nat64.example": {"64:ff9b::a00:1"}, "sixtofour.example": {"2002:a00:1::1"},
-	"teredo.example": {"2001::1"}, "own6.example": {HostAddr6}, "loop6.example": {"::1"},
-	"azure.example": {"168.63.129.16"}, "class-e.example": {"240.0.0.1"}, "barred.example": {EvilAddr},
+	"teredo.example": {"2001::1"}, "own6.example": {hostAddr6}, "loop6.example": {"::1"},
+	"azure.example": {"168.63.129.16"}, "class-e.example": {"240.0.0.1"}, "barred.example": {evilAddr},
 	"mixed.example": {"10.0.0.1", "169.254.169.254", "127.0.0.1", GoodAddr}, "multi.example": {"224.0.0.1"},
 	"broadcast.example": {"255.255.255.255"},
 }
@@ -69,7 +69,7 @@ var rebinding = map[string][]string{
 // serveWorld starts W's servers.
 func (r *Rig) serveWorld() error {
 	r.names()
-	return r.World.Do(func() error {
+	return r.World.do(func() error {
 		var errs []error
 		for _, a := range []string{WorldAddr, "8.8.8.8", "1.1.1.1"} {
 			c, err := net.ListenPacket("udp", net.JoinHostPort(a, "53"))
@@ -171,7 +171,7 @@ func (r *Rig) good(host string) bool {
 		host = h
 	}
 	host = strings.Trim(host, "[]")
-	return host == GoodAddr || host == GoodAddr6 || r.DNS.Known(strings.ToLower(host))
+	return host == GoodAddr || host == GoodAddr6 || r.DNS.known(strings.ToLower(host))
 }
 
 // taped records the first bytes of each connection: an evil request may hide in a good one.

@@ -167,8 +167,8 @@ func (v *Visits) Take() []Visit {
 	return list
 }
 
-// RawHas reports whether a plain connection since the last Take has sent text, in any case.
-func (v *Visits) RawHas(text string) bool {
+// rawHas reports whether a plain connection since the last Take has sent text, in any case.
+func (v *Visits) rawHas(text string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	text = strings.ToLower(text)

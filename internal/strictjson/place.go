@@ -8,8 +8,8 @@ import (
 	"brig/internal/words"
 )
 
-// Join returns the path of an object's member. A key that is not a plain word is quoted.
-func Join(path, key string) string {
+// join returns the path of an object's member. A key that is not a plain word is quoted.
+func join(path, key string) string {
 	for i, c := range []byte(key) {
 		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
 			return path + "[" + words.Quote(key) + "]"

@@ -43,7 +43,7 @@ func (r *Reader) scan(path string, depth int, values *int) error {
 	}
 	seen := map[string]bool{}
 	return r.Members(path, func(key string) error {
-		path := Join(path, key)
+		path := join(path, key)
 		if seen[key] {
 			return r.fail(path, Error{Code: Duplicate})
 		}

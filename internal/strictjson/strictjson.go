@@ -97,8 +97,8 @@ type Error struct {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Where returns the line and column.
-func (e *Error) Where() string { return fmt.Sprintf("line %d column %d", e.Line, e.Column) }
+// where returns the line and column.
+func (e *Error) where() string { return fmt.Sprintf("line %d column %d", e.Line, e.Column) }
 
 // Error returns one line: the place, the reason, the remedy.
 func (e *Error) Error() string {
@@ -142,11 +142,11 @@ func (e *Error) parts() (reason, fix string) {
 		}
 		return "it has half of a surrogate pair", "write the character itself"
 	case Syntax:
-		return fmt.Sprintf("%s: %s is not JSON: %v", e.Where(), cmp.Or(e.Path, text), e.Err), "correct it"
+		return fmt.Sprintf("%s: %s is not JSON: %v", e.where(), cmp.Or(e.Path, text), e.Err), "correct it"
 	case Early:
-		return e.Where() + ": the JSON ends too early", "close every string, list and object"
+		return e.where() + ": the JSON ends too early", "close every string, list and object"
 	case Trailing:
-		return e.Where() + ": there is data after the closing brace", "remove it"
+		return e.where() + ": there is data after the closing brace", "remove it"
 	case TooDeep:
 		return fmt.Sprintf("it is nested deeper than %d", e.Limit), "nest it less"
 	case TooMany:

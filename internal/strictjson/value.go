@@ -46,9 +46,9 @@ func (r *Reader) kind(path string, v reflect.Value) error {
 		return r.Members(path, func(key string) error {
 			k, item := reflect.ValueOf(key).Convert(v.Type().Key()), reflect.New(v.Type().Elem())
 			if v.MapIndex(k).IsValid() {
-				return r.fail(Join(path, key), Error{Code: Duplicate})
+				return r.fail(join(path, key), Error{Code: Duplicate})
 			}
-			err := r.Value(Join(path, key), item.Interface())
+			err := r.Value(join(path, key), item.Interface())
 			v.SetMapIndex(k, item.Elem())
 			return err
 		})

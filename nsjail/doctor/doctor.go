@@ -76,8 +76,8 @@ type Trial struct {
 	Enforced map[string]string
 }
 
-// Works reports whether the trial made its jail.
-func (t *Trial) Works() bool { return t.Tried && t.Err == nil }
+// works reports whether the trial made its jail.
+func (t *Trial) works() bool { return t.Tried && t.Err == nil }
 
 // failure returns the error of the trial. Its Op is the label of a step, or a phase such as clone3; "" for none.
 func (t *Trial) failure() spec.Error {
@@ -119,13 +119,13 @@ func Diagnose(f *Facts) []Finding {
 	return list
 }
 
-// Works reports whether a default jail works, according to Diagnose.
+// works reports whether a default jail works, according to Diagnose.
 func Works(list []Finding) bool { return len(list) > 0 && list[0].State == Present }
 
 func (f *Facts) jail() Finding {
 	t := &f.Default
 	switch {
-	case t.Works():
+	case t.works():
 		return Finding{Name: "jail", State: Present, Why: fmt.Sprintf("a default jail ran /bin/true in %d ms", t.Millis)}
 	case !t.Tried:
 		return Finding{Name: "jail", State: Missing, Why: "no jail was tried"}
@@ -141,12 +141,12 @@ func (f *Facts) jail() Finding {
 	} else if state, _, fix := f.proc(); state == Missing || e.Op == "proc" {
 		x.Fix = fix
 	}
-	if f.Relaxed.Works() {
+	if f.Relaxed.works() {
 		x.State = Partial
 	} else if f.userFailed() && f.hasTier() && !strings.Contains(x.Fix, host.OrTier) {
 		x.Fix = strings.TrimPrefix(x.Fix+"; "+host.OrTier, "; ")
 	}
-	if f.Relaxed.Works() && !strings.Contains(x.Fix, "--optional") {
+	if f.Relaxed.works() && !strings.Contains(x.Fix, "--optional") {
 		x.Fix = strings.TrimPrefix(x.Fix+"; or brig run --optional "+strings.Join(spared(), ","), "; ")
 	}
 	return x

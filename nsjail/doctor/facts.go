@@ -165,7 +165,7 @@ const TrialCommand = "/bin/true"
 
 func (f *Facts) tryJails(ctx context.Context) {
 	f.Default = f.try(ctx, "default jail", spec.Spec{})
-	if !f.Default.Works() {
+	if !f.Default.works() {
 		f.Relaxed = f.try(ctx, "jail with --optional", spec.Spec{Optional: spared()})
 		return
 	}

@@ -39,7 +39,7 @@ type Command struct {
 func (c Command) Least(enough func(Counts) bool) (least Counts, err error) {
 	const most = time.Minute // other processes' control groups can be beside a jail's for so long
 	for i, begin := 0, time.Now(); i < 10 || enough != nil && time.Since(begin) < most; i++ {
-		n, err := c.Count()
+		n, err := c.count()
 		if err != nil {
 			return least, fmt.Errorf("%q: %w", c.Args, err)
 		}
@@ -54,9 +54,9 @@ func (c Command) Least(enough func(Counts) bool) (least Counts, err error) {
 	return least, nil
 }
 
-// Count runs a command under ptrace(2) and waits for every process that it makes. Its stdin and stdout are /dev/null.
+// count runs a command under ptrace(2) and waits for every process that it makes. Its stdin and stdout are /dev/null.
 // It is an error if the command does not exit with 0.
-func (c Command) Count() (n Counts, err error) {
+func (c Command) count() (n Counts, err error) {
 	runtime.LockOSThread() // the tracer is a thread
 	defer runtime.UnlockOSThread()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)

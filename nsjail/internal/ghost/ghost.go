@@ -32,9 +32,9 @@ type Set struct {
 	entries []entry
 }
 
-// Store returns the directory of the notes: /var/lib/brig/ghosts for root, and $XDG_STATE_HOME/brig/ghosts, by default
-// in ~/.local/state, for others.
-func Store() (string, error) {
+// notesDir returns the directory of the notes: /var/lib/brig/ghosts for root, and $XDG_STATE_HOME/brig/ghosts, by
+// default in ~/.local/state, for others.
+func notesDir() (string, error) {
 	dir := sys.StateDir()
 	if dir == "" {
 		return "", noStore("neither XDG_STATE_HOME nor HOME is an absolute path")
@@ -59,7 +59,7 @@ func makeStore(store string) error {
 
 // Hold makes a ghost at each absent place, or shares that of another run. It removes the ghosts of dead runs.
 func Hold(places []Place) (*Set, error) {
-	store, err := Store()
+	store, err := notesDir()
 	if err == nil && !needed(store, places) {
 		return nil, nil
 	}
@@ -188,7 +188,7 @@ func removeAll(list []entry, live map[key]entry) error {
 
 // Collect removes the ghosts of dead runs, and returns their paths.
 func Collect() (removed []string, err error) {
-	store, err := Store()
+	store, err := notesDir()
 	if err != nil {
 		return nil, nil // then no run has noted any
 	}

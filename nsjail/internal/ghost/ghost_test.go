@@ -24,7 +24,7 @@ func scene(t *testing.T) (dir, store string) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
 	sys.RootStore = state + "/brig"
-	store = must.Get(Store())(t)
+	store = must.Get(notesDir())(t)
 	return t.TempDir(), store
 }
 

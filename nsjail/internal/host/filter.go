@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LookFilter reads the filter that the Spec names: that of a preset, or of a profile in a file, which it compiles.
-func (h *Host) LookFilter(s *spec.Spec) (err error) {
+// lookFilter reads the filter that the Spec names: that of a preset, or of a profile in a file, which it compiles.
+func (h *Host) lookFilter(s *spec.Spec) (err error) {
 	if err := h.LookGuard(s); err != nil || s.Seccomp == "unconfined" {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 func Look(s *spec.Spec) (*Host, error) {
 	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}, Sources: map[string]*Source{}}
 	for _, step := range []func(*spec.Spec) error{h.lookVersion, h.lookKernel, h.lookIdentity, h.lookSystem, h.LookEnv,
-		h.LookFilter, h.lookListener, h.lookNetwork, h.LookSources, h.lookOwner, h.lookTier, h.lookLabels, h.lookGroup} {
+		h.lookFilter, h.lookListener, h.lookNetwork, h.LookSources, h.lookOwner, h.lookTier, h.lookLabels, h.lookGroup} {
 		if err := step(s); err != nil {
 			return nil, errors.Join(NeedProc(err), h.Close())
 		}

@@ -54,7 +54,7 @@ func (p *NetPool) create() (*Namespace, error) {
 
 // Back takes a namespace whose jail has ended. It is used again only if nothing in it differs from when it was new.
 func (e *Namespace) Back() {
-	if e != nil && (e.View == nil || !e.View.Unchanged() || !e.pool.Put(e, e.pool.most)) {
+	if e != nil && (e.View == nil || !e.View.Unchanged() || !e.pool.put(e, e.pool.most)) {
 		_ = e.Drop()
 	}
 }

@@ -38,8 +38,8 @@ func (p *Pool[T]) Take() (v T) {
 	return v
 }
 
-// Put adds a value, unless most are ready or the pool is closed.
-func (p *Pool[T]) Put(v T, most int) bool {
+// put adds a value, unless most are ready or the pool is closed.
+func (p *Pool[T]) put(v T, most int) bool {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	ok := !p.closed && len(p.Ready) < most
@@ -52,7 +52,7 @@ func (p *Pool[T]) Put(v T, most int) bool {
 // Prime makes one value now, whose error tells whether values can be made. It is dropped if most are ready.
 func (p *Pool[T]) Prime(most int) error {
 	v, err := p.Make()
-	if err != nil || p.Put(v, most) {
+	if err != nil || p.put(v, most) {
 		return err
 	}
 	return p.Drop(v)
