@@ -1,10 +1,9 @@
-package nsjail
+package host
 
 import (
 	"slices"
 	"testing"
 
-	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 )
 
@@ -12,12 +11,12 @@ func TestSensitive(t *testing.T) {
 	for _, name := range []string{"GITHUB_TOKEN", "npm_token", "My_Secret_1", "API_KEY", "PASSWORD", "MYSQL_PASSWD", "PGPASSFILE",
 		"SMTP_PASS", "CREDENTIALS_DIRECTORY", "AWS_REGION", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CLIENT_ID", "GCP_PROJECT",
 		"DATABASE_URL", "SSH_AUTH_SOCK", "KUBECONFIG", "DOCKER_HOST", "SENTRY_DSN", "SESSION_COOKIE", "DBUS_SESSION_BUS_ADDRESS"} {
-		if !host.Sensitive(name) {
+		if !Sensitive(name) {
 			t.Errorf("%s is not sensitive", name)
 		}
 	}
 	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TERM", "EDITOR", "GIT_AUTHOR_NAME", "GOPATH", "TZ", "CI"} {
-		if host.Sensitive(name) {
+		if Sensitive(name) {
 			t.Errorf("%s is sensitive", name)
 		}
 	}
@@ -35,12 +34,12 @@ func TestPassEnv(t *testing.T) {
 		{[]string{"HTTP_PROXY"}, []string{"HTTP_PROXY=http://u:p@proxy:1/"}},
 		{[]string{"lc_all"}, nil},
 	} {
-		got, err := host.PassEnv(tt.patterns, environ)
+		got, err := PassEnv(tt.patterns, environ)
 		if err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("PassEnv(%q) = %q, %v; want %q", tt.patterns, got, err, tt.want)
 		}
 	}
-	if _, err := host.PassEnv([]string{"A", "[x"}, environ); err == nil {
+	if _, err := PassEnv([]string{"A", "[x"}, environ); err == nil {
 		t.Error("a broken pattern is accepted")
 	}
 }
@@ -63,7 +62,7 @@ func TestBuildEnv(t *testing.T) {
 			[]string{"PATH=/p", "HOME=/h", "LANG=C.UTF-8", "TERM=dumb", "A=3", "B=4"}},
 		{&spec.Spec{BareEnv: true, Env: []string{"B=2"}}, []string{"A=1"}, "", []string{"A=1", "B=2"}},
 	} {
-		if got := host.BuildEnv(tt.spec, tt.passed, tt.term); !slices.Equal(got, tt.want) {
+		if got := BuildEnv(tt.spec, tt.passed, tt.term); !slices.Equal(got, tt.want) {
 			t.Errorf("BuildEnv(%+v, %q) = %q, want %q", tt.spec, tt.passed, got, tt.want)
 		}
 	}
