@@ -91,7 +91,7 @@ func state(t testing.TB, pid int) string {
 	return rest[:1]
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition holds.
 func eventually(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !so(); time.Sleep(time.Millisecond) {

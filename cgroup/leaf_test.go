@@ -34,7 +34,7 @@ func domestic(t testing.TB, l *Layout) map[string]Limits {
 	return list
 }
 
-// home makes a version 2 group, without controllers for its children, in which a test's processes are to be at home.
+// home makes a version 2 group for a test's processes, without controllers for its children.
 func home(t testing.TB, l *Layout, name string) (dir string, fd int) {
 	t.Helper()
 	for _, c := range l.Enabled {
@@ -66,8 +66,8 @@ func procs(t testing.TB, dir string) []string {
 	return strings.Fields(string(b))
 }
 
-// TestMoveToLeaf: a process whose own group has other processes, one of which makes more all the time, has them all
-// moved to the leaf, and makes its group beside that. The next one starts from inside the leaf.
+// TestMoveToLeaf: a process whose own group has other processes, one of which makes more all the time, moves all of
+// them to the leaf, and makes its group beside the leaf. The next process starts inside the leaf.
 func TestMoveToLeaf(t *testing.T) {
 	l, _ := yard(t)
 	for controller, want := range domestic(t, l) {
@@ -127,7 +127,7 @@ func TestMoveToLeaf(t *testing.T) {
 	}
 }
 
-// spawnIn sees that a group can have a process at all.
+// spawnIn checks that a process can be started in a group.
 func spawnIn(t *testing.T, dir string) *child {
 	t.Helper()
 	fd := must.Get(unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0))(t)

@@ -14,8 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestEveryLimit makes a group with each limit by itself and holds what the kernel's files say against it, in the words
-// of either version.
+// TestEveryLimit makes a group with each limit by itself and compares the kernel's files of either version with it.
 func TestEveryLimit(t *testing.T) {
 	l, _ := yard(t)
 	disk := wholeDisk(t)
@@ -95,7 +94,8 @@ func wholeDisk(t *testing.T) (d Device) {
 	return Device{}
 }
 
-// TestFailures: a step that fails names itself, its cause and a remedy, and leaves nothing, whatever came before it.
+// TestFailures: the error of a failed step names the step, the cause and a remedy, and everything made before it is
+// removed.
 func TestFailures(t *testing.T) {
 	l, _ := yard(t)
 	before := Limits{Memory: 64 << 20, Processes: 10, CPUQuota: 10 * time.Millisecond}
@@ -155,7 +155,7 @@ func openFiles(t testing.TB) int {
 	return len(list)
 }
 
-// TestOptional: a mechanism that the caller can do without is lost by itself, and the group stands.
+// TestOptional: an optional mechanism that fails is given up alone, and the group is made.
 func TestOptional(t *testing.T) {
 	l, _ := yard(t)
 	p := Resolve(&Limits{Memory: 64 << 20, Processes: 1 << 40, Files: []File{{"pids.nothing", "1"}}}, l)
@@ -188,7 +188,8 @@ func TestOptional(t *testing.T) {
 	}
 }
 
-// TestOptionalDirectory: a hierarchy that cannot be written at all costs what it would have held, the clock included.
+// TestOptionalDirectory: if a hierarchy cannot be written, only its mechanisms are given up, the processor time
+// included.
 func TestOptionalDirectory(t *testing.T) {
 	l, _ := yard(t)
 	broken := *l

@@ -21,7 +21,7 @@ func TestParseParent(t *testing.T) {
 	}
 }
 
-// TestLookWithoutGroup: a group that is not there is a reason, and no error: a jail may do without.
+// TestLookWithoutGroup: a missing group is a reason in the Layout and not an error, since a jail may need none.
 func TestLookWithoutGroup(t *testing.T) {
 	dir := t.TempDir()
 	l := &Layout{Mode: V2, Dir: dir + "/gone"}
@@ -34,7 +34,7 @@ func TestLookWithoutGroup(t *testing.T) {
 	}
 }
 
-// TestLookReadsNothingOfTheCaller: without a hierarchy no file is looked for where the caller happens to be.
+// TestLookReadsNothingOfTheCaller: without a hierarchy no file is looked for in the working directory.
 func TestLookReadsNothingOfTheCaller(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.mems.effective", "cpuset.effective_mems", "cgroup.controllers"} {

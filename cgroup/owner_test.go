@@ -53,7 +53,7 @@ func TestSweepNeverTakesTheLiving(t *testing.T) {
 	}
 }
 
-// TestForeignOwner: a group that another user could take the limits away from is none to make a jail in, nor to sweep.
+// TestForeignOwner: no jail is made in a group whose limits another user could remove, and such a group is not swept.
 func TestForeignOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root gives a group away")
@@ -93,7 +93,7 @@ func TestForeignOwner(t *testing.T) {
 	}
 }
 
-// TestLeafOfAnother: processes are not moved into a group that somebody else has made.
+// TestLeafOfAnother: processes are not moved into a leaf that another user has made.
 func TestLeafOfAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root gives a group away")

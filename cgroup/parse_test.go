@@ -88,7 +88,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// TestDetect holds the layout against what this machine's files say in another way.
+// TestDetect compares the layout with other files of this machine.
 func TestDetect(t *testing.T) {
 	l, err := Detect("")
 	if err != nil {

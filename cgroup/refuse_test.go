@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestForeignProcesses: a group that brig is not in is not rearranged; it names who is in the way.
+// TestForeignProcesses: the processes of a group without brig are not moved; the error names them.
 func TestForeignProcesses(t *testing.T) {
 	l, name := yard(t)
 	for controller, want := range domestic(t, l) {
@@ -63,7 +63,7 @@ func TestThreads(t *testing.T) {
 	must.Do(t, unix.Unlinkat(fd, "inner", unix.AT_REMOVEDIR))
 }
 
-// TestNoDescendants: mkdir(2) is refused, with what can be done.
+// TestNoDescendants: where mkdir(2) is refused, the error has a remedy.
 func TestNoDescendants(t *testing.T) {
 	l, _ := yard(t)
 	for controller, want := range domestic(t, l) {

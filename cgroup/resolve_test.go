@@ -23,7 +23,7 @@ var golden embed.FS
 
 var update = flag.Bool("update", false, "write the golden files of testdata anew")
 
-// layouts are machines that this one need not be.
+// layouts are invented machines.
 func layouts() map[string]Layout {
 	v1 := func(dirs ...string) map[string]string {
 		m := map[string]string{}
@@ -115,7 +115,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestResolveIsConsistent holds what every plan must be, for each mechanism by itself in each layout.
+// TestResolveIsConsistent checks the plan of each single mechanism in each layout.
 func TestResolveIsConsistent(t *testing.T) {
 	all := everything()
 	parts := map[string]*Limits{"memory": {Memory: all.Memory}, "memory_high": {MemoryHigh: all.MemoryHigh}, "memory_low": {MemoryLow: all.MemoryLow},

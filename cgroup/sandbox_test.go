@@ -61,7 +61,7 @@ func enableAt(dir, word string) error {
 	return enableController(fd, word)
 }
 
-// yards numbers them.
+// yards numbers the groups of yard.
 var yards counter
 
 type counter struct{ n int64 }

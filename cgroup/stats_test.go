@@ -57,7 +57,7 @@ func TestProcessesRefused(t *testing.T) {
 	atLeast(t, "TaskFails", g.Live().TaskFails, 1)
 }
 
-// TestOOM: a group that takes more than it may is told of, and is no fault of others.
+// TestOOM: WatchOOM reports a group that exceeds its limit on memory, and no other group.
 func TestOOM(t *testing.T) {
 	l, _ := yard(t)
 	g := makeGroup(t, l, &Limits{Memory: 64 << 20, Swap: Swap{Set: true, Implied: true}})

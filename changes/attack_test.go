@@ -136,7 +136,7 @@ func TestAttackAfterTheRun(t *testing.T) {
 	check()
 }
 
-// Every byte of a set is covered by its id: wherever it was changed on disk, nothing is applied.
+// Every byte of a set is covered by its id: a set with a changed byte is not applied.
 func TestAttackTampered(t *testing.T) {
 	for _, name := range []string{headerFile, filesFile, layerFile} {
 		for _, at := range []int{0, 1, 3, 7} {
@@ -165,7 +165,7 @@ func TestAttackTampered(t *testing.T) {
 	}
 }
 
-// A journal that somebody else has written makes no names.
+// The token of a forged journal is not used for file names.
 func TestAttackJournal(t *testing.T) {
 	for _, text := range []string{"", "{}", `{"token":"../../../../x"}`, `{"token":"0123456789abcdef","other":1}`} {
 		w := newWorld(t, base, upper)
@@ -178,7 +178,7 @@ func TestAttackJournal(t *testing.T) {
 	}
 }
 
-// Another directory is at the path.
+// A set is not applied to another directory at its path.
 func TestAttackDirectoryReplaced(t *testing.T) {
 	w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n"})
 	set := w.capture()

@@ -116,7 +116,7 @@ func TestLayerIsOCI(t *testing.T) {
 	equal(t, snapshot(t, dir.Name()), after)
 }
 
-// What is copied up and not changed is no change, and of no change no set is kept.
+// A file that is copied up and not changed is no change, and without changes no set is kept.
 func TestCaptureOfNothing(t *testing.T) {
 	w := newWorld(t, base, files{"a.txt": base["a.txt"], "link": "->a.txt", "dir/x": base["dir/x"], "mode/": "0755", "run.sh": base["run.sh"]})
 	if set := w.capture(); set != nil {
@@ -141,7 +141,7 @@ func TestCaptureWithoutPermission(t *testing.T) {
 	}
 }
 
-// What a set cannot hold is left out, and said.
+// Files that a set cannot hold are left out and listed.
 func TestCaptureLeavesOut(t *testing.T) {
 	w := newWorld(t, files{}, files{"a": "a\n", ".wh.x": "x\n"})
 	must.Do(t, unix.Mkfifo(filepath.Join(w.upper, "fifo"), 0o644))

@@ -48,7 +48,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// What the directory has already is no conflict.
+// A change that the directory has already is no conflict.
 func TestApplyOfWhatIsThere(t *testing.T) {
 	w := newWorld(t, base, upper)
 	set := w.capture()

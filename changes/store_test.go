@@ -48,7 +48,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What exceeds the bounds goes, the oldest first: never the newest set, one that is half applied, or one in use.
+// Sets that exceed the bounds are removed, the oldest first; never the newest set, one that is half applied, or one in
+// use.
 func TestExpire(t *testing.T) {
 	w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n"})
 	w.store.Limits = Limits{Age: time.Hour, Count: 3, Bytes: 1 << 30}
@@ -95,7 +96,7 @@ func TestDraftsOfTheDead(t *testing.T) {
 	}
 }
 
-// Nobody else may write to the store.
+// A store that other users may write to is refused.
 func TestStoreOfOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	must.Do(t, os.Mkdir(dir, 0o700))
@@ -193,7 +194,7 @@ func TestLongestLine(t *testing.T) {
 	}
 }
 
-// What is too old goes without a new set, also the newest; what is in use or half applied stays.
+// Sets that are too old are removed without a new set, also the newest one. A set in use or half applied stays.
 func TestExpireOfTheOld(t *testing.T) {
 	w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n"})
 	w.run.Ended = time.Now().Add(-time.Hour)

@@ -173,7 +173,7 @@ func TestAnImagesLife(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with an image, it is not there afterwards, and the others are.
+// An image with any defect is not added, and the others stay.
 func TestBadImages(t *testing.T) {
 	s := newStore(t)
 	good := added(t, s, crafted("good", archive(t, "a", "a")))

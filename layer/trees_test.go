@@ -74,7 +74,7 @@ func equal(t testing.TB, what string, got, want []string) {
 	}
 }
 
-// disturb changes a tree at random, n times. What fails is as good as what does not.
+// disturb changes a tree at random, n times. Some of the changes may fail.
 func disturb(r *rand.Rand, dir string, n int) {
 	name := func() string {
 		names := []string{"a", "b", "c", "d\n", "\xff"}

@@ -91,7 +91,7 @@ func overlaid(t *testing.T, seed uint64, kind string) {
 	equal(t, "lower and upper", list(t, again), want)
 }
 
-// TestUpper: what only a hostile payload leaves in an upper directory, or a kernel with other settings.
+// TestUpper packs upper directories as only a hostile payload, or a kernel with other settings, leaves them.
 func TestUpper(t *testing.T) {
 	attr := func(path, name, value string) error { return unix.Lsetxattr(path, name, []byte(value), 0) }
 	write := func(path string) error { return os.WriteFile(path, []byte("x"), 0o644) }

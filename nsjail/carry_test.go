@@ -122,7 +122,7 @@ func differ(a, b string) (d string) {
 	return d
 }
 
-// A network namespace comes back to the pool only if nobody can tell that it was used.
+// A network namespace comes back to the pool only if it does not differ from a new one.
 func TestReuse(t *testing.T) {
 	needs(t, "python3")
 	r := runnerWith(t, RunnerOptions{Pool: 1, Reuse: true})
@@ -275,7 +275,7 @@ print("contained" if os.wait()[1] == 0 else "mounted")
 	}
 }
 
-// A file that a mount copies into a jail with an image is the one of the moment.
+// A file that a mount copies into a jail with an image has its current content.
 func TestCopiedFileChanges(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	dir := shared(t, 1000)
@@ -304,7 +304,7 @@ func TestOwnEtc(t *testing.T) {
 	}
 }
 
-// The launcher's death is an error of the next start and not a silence, whatever stands parked.
+// After the launcher's death the next start returns an error, even if jails are parked.
 func TestLauncherDies(t *testing.T) {
 	for name, s := range map[string]spec.Spec{"filtered": {}, "mounts": {Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/x"}}}, "unconfined": {Seccomp: "unconfined"}} {
 		r := runnerWith(t, RunnerOptions{})
@@ -320,8 +320,8 @@ func TestLauncherDies(t *testing.T) {
 	}
 }
 
-// The outfitter is replaced when somebody has killed it.
-func TestOutfitterDies(t *testing.T) {
+// The mount helper is replaced after it was killed.
+func TestMountHelperDies(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 1})
 	dir := shared(t, 1000)
 	for range 3 {

@@ -46,8 +46,8 @@ func TestRemedyWorks(t *testing.T) {
 	}
 }
 
-// TestWhyItCannotRun: a file that is there and cannot run has a reason of its own, and one that is not there a flag
-// that brings it in.
+// TestWhyItCannotRun: for an existing file that cannot run, the error has the reason, and for a missing one the flag
+// that adds it.
 func TestWhyItCannotRun(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

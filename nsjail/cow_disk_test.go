@@ -30,7 +30,7 @@ func stores(t *testing.T, dir string) int {
 	return len(list)
 }
 
-// Changes on disk are as those in memory, in jails of every kind, and Close removes them.
+// Changes on disk are the same as changes in memory, in jails of every kind, and Close removes them.
 func TestCOWOnDisk(t *testing.T) {
 	at := storeDir(t)
 	const script = `set -e

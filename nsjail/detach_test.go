@@ -8,8 +8,7 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// Mounts that the kernel still dismantles when a run has returned must show nothing that the caller may want to unmount
-// then.
+// Mounts that the kernel still dismantles after a run has returned show no files that the caller may want to unmount.
 func TestOnlyOwnMountsAreLeftBehind(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")

@@ -10,7 +10,8 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// TestHeld: a mount shows the directory that the caller holds, or fails; not what has been put at its path since.
+// TestHeld: a mount shows the directory that the caller holds open, or fails; never another one that was put at its
+// path.
 func TestHeld(t *testing.T) {
 	runner := must.Get(NewRunner())(t)
 	defer runner.Close()

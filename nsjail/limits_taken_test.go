@@ -122,7 +122,7 @@ func TestLimitTaken(t *testing.T) {
 	}
 }
 
-// TestLimitObjects: of what the kernel counts by pieces, a jail has so many, or fewer where the user has.
+// TestLimitObjects: a jail can have a bounded number of each kind of kernel object, or fewer if its user has fewer.
 func TestLimitObjects(t *testing.T) {
 	for _, tt := range []struct {
 		name, script string

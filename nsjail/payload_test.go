@@ -97,7 +97,7 @@ func TestParkedPayloads(t *testing.T) {
 	}
 }
 
-// What differs in anything but the keeper's limits does not meet a parked payload.
+// A Spec that differs in more than the keeper's limits does not get the parked payload.
 func TestParkedPayloadsOfAnotherKind(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	s := readerSpec()

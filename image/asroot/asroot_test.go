@@ -137,7 +137,7 @@ func TestHostileConfig(t *testing.T) {
 	}
 }
 
-// The accounts of the host are not those of an image whose /etc is a link out of it.
+// If an image's /etc is a link out of its tree, the host's accounts are not read.
 func TestAccountsStayInside(t *testing.T) {
 	outside := tree(t, map[string]string{"passwd": "thief:x:4711:4711::/stolen:/bin/sh\n"})
 	for _, files := range []map[string]string{{"etc": "->" + outside}, {"etc": "->../../../../../../../.." + outside},

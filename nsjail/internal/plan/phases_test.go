@@ -119,7 +119,7 @@ func happened(steps []step, at int) (done []step) {
 	return done
 }
 
-// What the laws of a jail ask of every mode.
+// The invariants of a jail hold in every mode.
 func TestEveryOrderHoldsTheLaws(t *testing.T) {
 	for _, m := range modes {
 		o := derive(&m.shape)

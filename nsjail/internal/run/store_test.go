@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestStoresOfOthers: a store that ends meanwhile, and a file of somebody's, do not hinder a new one.
+// TestStoresOfOthers: a store that is removed meanwhile, and a foreign file, do not prevent a new store.
 func TestStoresOfOthers(t *testing.T) {
 	below, start := t.TempDir()+"/cow", make(chan bool)
 	errs := make(chan error)
