@@ -68,7 +68,7 @@ type Cmd struct {
 	plan       *plan.Plan
 	streams    run.Streams
 	closers    []io.Closer // other files to close at the end
-	marks      [7]time.Time
+	marks      [momentEnded + 1]time.Time
 	result     *Result
 	state      outcome
 	changes    []Change           // those of plan.Uppers that have arrived
@@ -191,7 +191,20 @@ func (c *Cmd) Plan() *plan.Plan {
 // Pid returns the host's pid of the jail's process 1, or 0 before Start.
 func (c *Cmd) Pid() int { return c.pid }
 
-func (c *Cmd) mark(phase int) { c.marks[phase] = time.Now() }
+// moment is a moment of a run. Phases has the times between them.
+type moment int
+
+const (
+	momentStarted moment = iota
+	momentLooked
+	momentPlanned
+	momentPrepared
+	momentSpawned
+	momentExecuted
+	momentEnded
+)
+
+func (c *Cmd) mark(m moment) { c.marks[m] = time.Now() }
 
 // openStreams opens the payload's streams: see run.Streams.
 func (c *Cmd) openStreams() ([]int, error) {

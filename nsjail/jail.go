@@ -157,7 +157,7 @@ func (j *jail) fill(p *plan.Plan, cold *Cmd, h *passedFDs) error {
 // program returns the encoded program for a request to the launcher.
 func (j *jail) program(p *plan.Plan, cold *Cmd, req program.Request) (*launcher.File, error) {
 	if cold != nil {
-		cold.mark(3)
+		cold.mark(momentPrepared)
 		if err := cold.digestPlan(nil, req); err != nil {
 			return nil, err
 		}

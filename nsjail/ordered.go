@@ -77,7 +77,7 @@ func (c *Cmd) startOrdered() error {
 	if err != nil {
 		return err
 	}
-	c.mark(1)
+	c.mark(momentLooked)
 	p, err := plan.Bounds(&c.Spec, h)
 	if err == nil {
 		if c.ordered.Filters, err = c.filters(h); err == nil {
@@ -87,7 +87,7 @@ func (c *Cmd) startOrdered() error {
 	if err != nil {
 		return err
 	}
-	c.mark(2)
+	c.mark(momentPlanned)
 	j := &jail{}
 	if c.plan.Drop != nil {
 		if err := launcher.Perform(c.runner.launcher, "namespaces", c.plan.Drop); err != nil {
@@ -98,7 +98,7 @@ func (c *Cmd) startOrdered() error {
 	if err := c.runner.spawn(j, c.plan, c, nil); err != nil {
 		return c.abandon(err)
 	}
-	c.mark(4)
+	c.mark(momentSpawned)
 	c.jail = *j
 	if c.spawned != nil {
 		err := c.spawned(c.pid)

@@ -150,7 +150,7 @@ func (st *warmRoot) findPayloads(key *spec.Spec) *payloadPool {
 func (r *Runner) parkPayload(s *spec.Spec) (*Cmd, error) {
 	c := r.CommandSpec(context.Background(), *s.Clone())
 	c.parked, c.wantDigest, c.Stdin = true, true, strings.NewReader("")
-	c.mark(0)
+	c.mark(momentStarted)
 	if err := c.startWarm(); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (c *Cmd) Start() (err error) {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	c.mark(0)
+	c.mark(momentStarted)
 	if c.ownsRunner {
 		if c.runner, err = newBareRunner(); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (c *Cmd) startCold() (err error) {
 	if err := c.create(j, cold, host); err != nil {
 		return err
 	}
-	c.mark(4)
+	c.mark(momentSpawned)
 	c.jail = *j
 	return c.follow()
 }
@@ -124,14 +124,14 @@ func (c *Cmd) create(j *jail, cold *Runner, host *host.Host) (err error) {
 	if c.runner.why != "" {
 		mode.Note = "made from the host's tree, which takes longer: " + c.runner.why
 	}
-	c.mark(1)
+	c.mark(momentLooked)
 	if c.plan, err = mode.ResolveChecked(&c.Spec, host); err != nil {
 		return err
 	}
 	if c.edit != nil {
 		c.edit(c.plan)
 	}
-	c.mark(2)
+	c.mark(momentPlanned)
 	if err := cold.spawn(j, c.plan, c, nil); err != nil {
 		return c.abandon(err)
 	}
@@ -211,7 +211,7 @@ func (c *Cmd) confirm() error {
 
 // runs begins what follows the payload's start.
 func (c *Cmd) runs() {
-	c.mark(5)
+	c.mark(momentExecuted)
 	c.state.running.Store(true)
 	c.watchPayload()
 	c.streams.Start(c.pidfd)

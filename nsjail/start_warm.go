@@ -37,7 +37,7 @@ func (c *Cmd) startWarm() error {
 	if err != nil {
 		return c.abandon(err)
 	}
-	c.mark(4)
+	c.mark(momentSpawned)
 	c.jail = *j
 	return c.follow()
 }
@@ -99,15 +99,15 @@ func (w *warmStart) write(t *planTemplate) (err error) {
 	if !t.sameSources(w.host) {
 		return errStale
 	}
-	c.mark(1)
+	c.mark(momentLooked)
 	if c.plan, err = t.prefix.Resolve(&c.Spec, w.host); err != nil {
 		return err
 	}
-	c.mark(2)
+	c.mark(momentPlanned)
 	w.fds.from = c.plan.Stdio
 	streams, err := c.openStreams()
 	w.fds.put(c.plan.Stdio, streams...)
-	c.mark(3)
+	c.mark(momentPrepared)
 	return err
 }
 

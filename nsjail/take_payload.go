@@ -85,8 +85,8 @@ func (c *Cmd) become(p *Cmd) error {
 	if c.wantDigest {
 		c.digest = p.digest
 	}
-	for phase := 1; phase <= 4; phase++ {
-		c.mark(phase)
+	for m := momentLooked; m <= momentSpawned; m++ {
+		c.mark(m)
 	}
 	c.streams.Take(&p.streams, c.Handover.Data)
 	err := c.runner.register(c)

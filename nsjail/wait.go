@@ -170,7 +170,7 @@ func (c *Cmd) finish() (*Result, error) {
 			status, usage, c.state.lost = pidStatus, pidUsage, !c.Spec.NoInit
 		}
 	}
-	c.mark(6)
+	c.mark(momentEnded)
 	c.unwatch()
 	c.state.done.Store(true)
 	c.state.why = cause(c.state.cause.Load())
@@ -202,7 +202,7 @@ func (c *Cmd) fillResult(status int, usage launcher.Usage, err error) {
 	r.setUsage(usage, &c.state.stats)
 	c.state.sampled = usage.Sampled
 	r.Usage.Disk = Count(c.state.disk)
-	r.Usage.Wall = Millis(c.marks[6].Sub(c.begun()))
+	r.Usage.Wall = Millis(c.marks[momentEnded].Sub(c.begun()))
 	r.Output = c.outputCounts()
 	if r.decide(status, &c.state); stuck(err) {
 		r.Status, r.ExitCode = StatusError, -1
@@ -235,15 +235,16 @@ func (r *Runner) collect(c *Cmd) {
 // begun returns when the jail's work could begin. The reported processor time includes the payload process's set-up.
 func (c *Cmd) begun() time.Time {
 	if c.from != nil { // the prefix was sent first
-		return c.marks[0]
+		return c.marks[momentStarted]
 	}
-	return c.marks[3]
+	return c.marks[momentPrepared]
 }
 
 func (c *Cmd) phases() Phases {
-	d := func(i int) int64 { return c.marks[i+1].Sub(c.marks[i]).Microseconds() }
-	return Phases{Look: d(0), Resolve: d(1), Prepare: d(2), Spawn: d(3), Exec: d(4), Run: d(5),
-		End: time.Since(c.marks[6]).Microseconds()}
+	from := func(m moment) int64 { return c.marks[m+1].Sub(c.marks[m]).Microseconds() }
+	return Phases{Look: from(momentStarted), Resolve: from(momentLooked), Prepare: from(momentPlanned),
+		Spawn: from(momentPrepared), Exec: from(momentSpawned), Run: from(momentExecuted),
+		End: time.Since(c.marks[momentEnded]).Microseconds()}
 }
 
 // recordExit stores what init reports beside the payload's wait status: violations of the filter, and full disks.

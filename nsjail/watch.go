@@ -29,7 +29,8 @@ const (
 // CLOCK_MONOTONIC, so steps of the system time do not matter. No goroutine waits, so a start wakes no thread for this.
 func (c *Cmd) startWatch() {
 	if c.plan.Wall > 0 {
-		c.timers.Start(&c.timers.Wall, time.Duration(c.plan.Wall)-time.Since(c.marks[3]), func() { c.endFor(endedWall) })
+		left := time.Duration(c.plan.Wall) - time.Since(c.marks[momentPrepared])
+		c.timers.Start(&c.timers.Wall, left, func() { c.endFor(endedWall) })
 	}
 	c.stopCtx = context.AfterFunc(c.ctx, func() { c.endFor(endedCancel) })
 }
@@ -37,7 +38,7 @@ func (c *Cmd) startWatch() {
 // watchPayload starts the clocks that count from the payload's start.
 func (c *Cmd) watchPayload() {
 	if idle := time.Duration(c.Spec.Limits.Idle); idle > 0 {
-		c.state.lastOutput.Store(time.Since(c.marks[0]).Nanoseconds())
+		c.state.lastOutput.Store(time.Since(c.marks[momentStarted]).Nanoseconds())
 		c.timers.Start(&c.timers.Idle, idle, func() { c.checkIdle(idle) })
 	}
 	if limit := time.Duration(c.Spec.Limits.CPUTime); limit > 0 && c.group != nil {
@@ -57,7 +58,7 @@ func (c *Cmd) unwatch() {
 
 // checkIdle ends the jail if it has been silent for the given time, and otherwise sets the timer again.
 func (c *Cmd) checkIdle(idle time.Duration) {
-	quiet := time.Since(c.marks[0]) - time.Duration(c.state.lastOutput.Load())
+	quiet := time.Since(c.marks[momentStarted]) - time.Duration(c.state.lastOutput.Load())
 	if quiet >= idle {
 		c.endFor(endedIdle)
 		return
@@ -179,7 +180,7 @@ func (c *Cmd) thaw() {
 // countOutput counts n bytes of output, and returns how many of them the limit on output lets pass.
 func (c *Cmd) countOutput(n int) int {
 	if c.Spec.Limits.Idle > 0 {
-		c.state.lastOutput.Store(time.Since(c.marks[0]).Nanoseconds())
+		c.state.lastOutput.Store(time.Since(c.marks[momentStarted]).Nanoseconds())
 	}
 	limit := int64(c.Spec.Limits.OutputLimit)
 	if limit == 0 {
