@@ -21,8 +21,8 @@ func enableController(base int, word string) error {
 	} else if err != nil {
 		return err
 	}
-	// Processes may fork while they are moved, and a Sweep may remove the empty leaf. A process that is ending cannot be
-	// moved any more, and leaves by itself.
+	// Processes may fork while they are moved, and a Sweep may remove the empty leaf. A process that is ending cannot
+	// be moved any more, and leaves the group without help.
 	const tries, patience = 50, time.Second
 	begin := time.Now()
 	for i := 0; i < tries || time.Since(begin) < patience; i++ {

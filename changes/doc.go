@@ -21,8 +21,8 @@
 // layer packs the contents.
 //
 // Diff (diff.go, patch.go) shows a set. Apply (apply.go) repeats it on the base directory: it compares each file with
-// the set and refuses all if one is not as it was (plan.go), writes a journal (journal.go), and changes one file after
-// the other (perform.go, put.go). All read files.json for what has changed (read.go, manifest.go), and the layer for
+// the set and refuses all if one has changed (plan.go), writes a journal (journal.go), and changes one file after the
+// other (perform.go, put.go). All read files.json for what has changed (read.go, manifest.go), and the layer for
 // contents alone.
 //
 // # What is hostile
@@ -36,7 +36,8 @@
 // # An Apply that is killed
 //
 // Each step is a rename within one directory, from or to a temporary name with the journal's token, and the next Apply
-// finishes what is in the journal. It first removes what has the temporary names, or renames it back if the host had
-// written it, and then compares again: what the set wants is done, what it had is to do, and anything else is the
-// host's. Its own temporary names have a new token, since anybody may have taken the old ones.
+// finishes what is in the journal. It first removes the files with the temporary names, or renames one back if the host
+// had written it, and then compares again: a file as the set wants it is done, one as the run found it is changed, and
+// any other is the host's and refused. It uses temporary names with a new token, since other processes may have taken
+// the old ones.
 package changes

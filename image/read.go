@@ -23,7 +23,7 @@ var ErrNotFound = errors.New("no such image")
 // Image is an image of a store: image.json, its names and its place.
 type Image struct {
 	Digest   string    `json:"digest"`             // of the manifest: sha256:HEX
-	Names    []string  `json:"names,omitempty"`    // full, sorted; Lookup gives that by which it was found, if any
+	Names    []string  `json:"names,omitempty"`    // full, sorted; from Lookup the one that was looked up
 	Platform string    `json:"platform,omitempty"` // linux/amd64
 	Created  time.Time `json:"created,omitzero"`   // as its configuration has it
 	Added    time.Time `json:"added,omitzero"`     // to this store

@@ -58,7 +58,7 @@ func (s *Store) Remove(text string) (names []string, gone *Image, err error) {
 	return names, m, nil
 }
 
-// withNames calls f with all names, which nobody else changes meanwhile.
+// withNames calls f with all names, and holds the lock without which no process changes them.
 func (s *Store) withNames(f func([]link) error) error {
 	hold, err := s.locked("names.lock", unix.LOCK_EX)
 	if err != nil {

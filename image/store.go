@@ -13,8 +13,9 @@
 //	blobs/HEX            the layers, compressed, as they came; HEX.part is one that is being received
 //	work/HEX/            an image in the making
 //
-// What has a name that is a digest is whole: it is written under another name, synced and renamed. Whoever makes an
-// image or receives a layer holds a flock(2) on work/HEX or HEX.part, whoever runs one a shared lock on images/HEX.
+// A file or directory whose name is a digest is complete: it is written under another name, synced and renamed. A
+// process that makes an image or receives a layer holds a flock(2) on work/HEX or HEX.part, and one that runs an image
+// a shared lock on images/HEX.
 package image
 
 import (

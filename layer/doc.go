@@ -2,7 +2,7 @@
 //
 // A layer is a tar archive of what one step of an image adds, changes and removes (the OCI image specification,
 // layer.md). An entry .wh.NAME removes NAME of the layers below; .wh..wh..opq in a directory removes all that they have
-// there. Both directions treat their input as hostile: a layer comes from anybody, and the upper directory of an
+// there. Both directions treat their input as hostile: a layer may come from anywhere, and the upper directory of an
 // overlay holds what a payload has written.
 //
 // # Unpack

@@ -142,9 +142,9 @@ func below(names map[string]bool, p string) bool {
 	return false
 }
 
-// Unpack writes the files to a directory that nobody else uses and that holds at most some of the layer's directories.
-// It makes the directories, then the files in several threads, and symbolic links last, so that no name leads through
-// one. as calls a function with the ids of the files' owner.
+// Unpack writes the files to a directory that no other process uses and that is empty, or has some of the layer's
+// directories. It makes the directories, then the files in several threads, and symbolic links last, so that no name
+// leads through one. as calls a function with the ids of the files' owner.
 func (x *Index) Unpack(root *os.File, as func(func() error) error) error {
 	return sys.Control(root, func(fd int) error {
 		err := as(func() error { return each(x.lists[tar.TypeDir], func(e *indexed) error { return e.mkdir(fd) }) })

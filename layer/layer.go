@@ -35,9 +35,9 @@ type PackOptions struct {
 	// the attributes user.overlay.* and trusted.overlay.* are overlayfs's.
 	Overlay bool
 
-	// Skip, unless nil, reports whether a file, link or directory has no entry, as one that an overlay has copied up and
-	// that is as it was. The name is relative and may be any bytes. What is in a directory is asked for by itself. A hard
-	// link to a file that was skipped is written in full.
+	// Skip, unless nil, reports whether a file, link or directory has no entry, such as one that an overlay has copied
+	// up and that has not changed. The name is relative and may be any bytes. Skip is also called for the files in a
+	// skipped directory. A hard link to a file that was skipped is written in full.
 	Skip func(name string) bool
 
 	// Table, unless nil, is filled by the first Pack, and makes a later one of the same tree write only what differs.

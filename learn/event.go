@@ -72,7 +72,7 @@ type Dir struct {
 // Place is a directory of the jail, and the directory of the host that is there.
 type Place struct {
 	At   string
-	Host string // "" if it is none, or the jail's own
+	Host string // "" if the directory is the jail's own, or is not on the host
 }
 
 // Places returns where the host's files are in a jail of this Spec, the nearest last. The caller's directory dir stands

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// secretPaths are files and directories of the host that hold secrets, or the sockets of services that obey whoever may
-// connect. Files that not every user may read are private as well, and need not be listed.
+// secretPaths are files and directories of the host that hold secrets, or the sockets of services that obey every user
+// who may connect. Files that not every user may read are private as well, and need not be listed.
 var secretPaths = []string{"/boot", "/dev", "/proc", "/sys", "/root", "/lost+found",
 	"/etc/shadow", "/etc/gshadow", "/etc/passwd", "/etc/group", "/etc/sudoers", "/etc/sudoers.d", "/etc/machine-id",
 	"/etc/hostname", "/etc/krb5.keytab", "/etc/ssh", "/etc/ssl/private", "/etc/pki/private", "/etc/wireguard",

@@ -103,7 +103,7 @@ type outcome struct {
 	before     cgroup.Stats  // those of a payload that was taken, at that time
 	violation  launcher.Violation
 	denied     []uint64 // the refused system calls, by number
-	listened   bool     // init listens to the filter and knows every violation, so SIGSYS alone is none
+	listened   bool     // init listens to the filter and knows every violation, so SIGSYS alone does not prove one
 }
 
 // Command returns a Cmd with a launcher of its own. To run many commands, use a Runner.

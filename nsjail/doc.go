@@ -55,8 +55,8 @@
 //	  |<---- pidfd readable: the pid namespace is empty ------------+
 //
 // The launcher is the same binary, taken over by a C constructor before the Go runtime starts (internal/launcher), so
-// that no process is forked from a Go heap. Called by root, it first becomes an unprivileged user of the host, and a
-// jail of root's is then made like anybody's. With Spec.NoInit the payload is process 1 itself; the end of the report
+// that no process is forked from a Go heap. Called by root, it first becomes an unprivileged user of the host, and then
+// makes the jail as for an ordinary user. With Spec.NoInit the payload is process 1 itself; the end of the report
 // socket stands for EXEC, and wait4(2) after the pidfd for EXIT. What a Runner keeps ready is in docs/warm.md.
 //
 // # Deaths

@@ -38,7 +38,7 @@ const payloadPause = 20 * time.Millisecond
 // its only output, and waits for what it reads from its standard input. Each serves one run, see Cmd.Handover, and is
 // replaced in the background. Until then its only limit on time is RLIMIT_CPU, which is not reset for the run: it is
 // cpu_time without a control group, and at least a second more with one. The caller's secrets must not be in the Spec,
-// since the payload runs before it is known for whom.
+// since the payload runs before its user is known.
 //
 // The Spec may have mounts of the types tmpfs, dir, symlink and data, and read-only binds of what the caller holds open
 // (Mount.Held). It must have an init and no terminal, and its network must be loopback or none. PrestartRunning parks

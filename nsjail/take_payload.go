@@ -41,7 +41,7 @@ func (c *Cmd) takePayload() (taken bool, err error) {
 		return false, nil
 	}
 	k, err := kindOf(&s)
-	if err != nil { // a start without it gives the error
+	if err != nil { // the cold start that follows returns the error
 		return false, nil
 	}
 	for {

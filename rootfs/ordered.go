@@ -80,7 +80,7 @@ func (o *Ordered) mount(m program.Slot, target string, dir bool) {
 	}
 }
 
-// reopen opens the root again: lookups must begin at what has been mounted on it.
+// reopen opens the root again, so that lookups begin at the mount that now covers it.
 func (o *Ordered) reopen() {
 	b := &o.b
 	b.Program.Close(b.label, b.root)

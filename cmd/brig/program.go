@@ -118,7 +118,7 @@ func payload(name, what string, act func(*invocation, cli.Stdio) int) cli.Comman
 // printSpec runs `brig spec`.
 func printSpec(inv *invocation, std cli.Stdio) int {
 	if inv.image != "" {
-		inv.spec.Rootfs.Path = "" // a directory of this machine; the image's digest says the same
+		inv.spec.Rootfs.Path = "" // a directory of this machine; the image's digest identifies the tree
 	}
 	if bad := inv.spec.NotUTF8(); len(bad) > 0 {
 		return std.Fail(inv.translate(bad[0]))

@@ -29,7 +29,7 @@ func setupUnixSocket(s *Scene) {
 	s.must(os.Chmod(s.Path("in/sock"), 0o777))
 }
 
-// setupLateSocket makes a socket that anybody may connect to when the payload is there: when work/ready is.
+// setupLateSocket makes a socket to which every user may connect, after the payload has made work/ready.
 func setupLateSocket(s *Scene) {
 	end := make(chan struct{})
 	done := make(chan net.Listener)
@@ -76,7 +76,7 @@ func setupSessionKey(s *Scene) {
 	s.Vars["KEY"] = strconv.Itoa(id)
 }
 
-// setupSharedMemory makes a System V segment $SHMKEY with a secret that anybody may read.
+// setupSharedMemory makes a System V segment $SHMKEY with a secret that every user may read.
 func setupSharedMemory(s *Scene) {
 	key := os.Getpid()<<8 | 0x5e
 	id, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|0o666)

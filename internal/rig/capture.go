@@ -117,7 +117,8 @@ func parseFrame(f []byte) (p Packet, counts bool, err error) {
 	return Packet{name, netip.AddrPortFrom(to, port)}, true, nil
 }
 
-// Take returns what has left since the last Take, sorted, and forgets it. An error means that packets are missing.
+// Take returns the packets that have left since the last Take, sorted, and forgets them. An error means that packets
+// are missing.
 func (c *Capture) Take() ([]Packet, error) {
 	if err := c.sync(); err != nil {
 		return nil, err

@@ -68,8 +68,8 @@ func Times[N int | int64](n N) string {
 	return strconv.FormatInt(int64(n), 10) + " times"
 }
 
-// UTF8 returns a foreign text as valid UTF-8: each byte that is none becomes \xNN. A text over most bytes is cut, and
-// ends with the number of bytes that are left out, as in [+9 bytes].
+// UTF8 returns a foreign text as valid UTF-8: each invalid byte becomes \xNN. A text over most bytes is cut, and ends
+// with the number of bytes that are left out, as in [+9 bytes].
 func UTF8(s string, most int) string {
 	if len(s) <= most && utf8.ValidString(s) {
 		return s

@@ -123,7 +123,7 @@ func delegate(parent, name string) (group string, err error) {
 	if err := os.Mkdir(group, 0o755); err != nil {
 		return "", err
 	}
-	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} { // version 1: nobody can enter while they are empty
+	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} { // version 1: no process can enter an empty one
 		if from, err := os.ReadFile(filepath.Join(parent, file)); err == nil {
 			if err := os.WriteFile(filepath.Join(group, file), from, 0); err != nil {
 				return group, err

@@ -119,8 +119,8 @@ func (d dirs) get(dir string, root int, how *unix.OpenHow, name string) (o openD
 }
 
 // make makes the ghost, and learns its inode number. On a file system without sockets (vfat) it is an empty directory.
-// A file appears with its text: O_TMPFILE, linkat(2). Another run must see that nobody has bound the socket, for which
-// connect(2) needs write permission.
+// A file appears with its text: O_TMPFILE, linkat(2). The socket must be writable, because another run calls connect(2)
+// to see that no process has bound it.
 func (e *entry) make(dir int) (err error) {
 	if e.Text != "" {
 		err = e.makeFile(dir)

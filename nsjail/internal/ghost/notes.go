@@ -43,8 +43,8 @@ func sweep(store string) (live map[key]entry, removed []string, err error) {
 	return live, removed, errors.Join(errs...)
 }
 
-// notes reads the notes except one. It returns the ghosts of living runs, and calls visit for each note of a dead one:
-// the note that nobody has locked.
+// notes reads the notes except one. It returns the ghosts of living runs, and calls visit for each note of a dead one,
+// that is, each note without a lock.
 func notes(store string, visit func(*os.File, []entry) error, except string) (live map[key]entry, err error) {
 	names, err := filepath.Glob(store + "/run-*")
 	live = map[key]entry{}
@@ -90,7 +90,7 @@ func encode(list []entry) ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// decode returns the last whole list of a note. If there is none, nothing has been made.
+// decode returns the last complete list of a note. If a note has none, its run has made no ghost.
 func decode(note io.Reader) (list []entry) {
 	for d := json.NewDecoder(note); ; {
 		var next []entry

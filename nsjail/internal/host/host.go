@@ -17,8 +17,8 @@ type Host struct {
 	// Kept are the capabilities that root's launcher keeps, not in effect, as a set of bits (capabilities(7)): those
 	// for clone3(2) into a control group of root's, less what this root lacks in a hardened container.
 	Kept uint32 `json:"kept,omitempty"`
-	// PayloadUID and PayloadGID are the host ids that the payload runs as: the caller's, or, for root, ids that
-	// nobody has.
+	// PayloadUID and PayloadGID are the host ids that the payload runs as: the caller's, or, for root, ids that no user
+	// has.
 	PayloadUID int `json:"payload_uid"`
 	PayloadGID int `json:"payload_gid"`
 	// Owner is the uid of the payload of a root without CAP_SYS_ADMIN, which is the owner of a bind, or 0.

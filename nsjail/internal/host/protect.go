@@ -20,7 +20,8 @@ import (
 type Protected struct {
 	Target string `json:"target"` // in the jail
 	Mount  int    `json:"mount"`
-	// Path is the path of the host without symbolic links but the last one; "" in a volume, in which nobody looks.
+	// Path is the path of the host without symbolic links but the last one; "" in a volume, whose content Look does not
+	// read.
 	Path     string `json:"path,omitempty"`
 	Absent   bool   `json:"absent,omitempty"` // nothing is there, so the keeper puts a Ghost there
 	Text     string `json:"-"`                // of the Ghost

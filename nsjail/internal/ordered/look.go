@@ -242,7 +242,7 @@ func (f *Facts) sameLink(j *Jail, i int) (bool, error) {
 	text, err := "", error(unix.ENOENT)
 	switch {
 	case from >= 0 && path.Clean("/"+j.Steps[from].Target) == path.Clean("/"+s.Target):
-		err = unix.EINVAL // a mount is none
+		err = unix.EINVAL // a mount point is no symbolic link
 	case at != "":
 		text, err = os.Readlink(filepath.Clean(at))
 	}

@@ -76,7 +76,7 @@ func (r *resolver) capset(set uint64) {
 	}
 	op := r.p.Add("caps", unix.SYS_CAPSET, plan.CapHeader(),
 		program.Struct(b, func([]byte) string { return fmt.Sprintf("{%#x, %#[1]x, %#[1]x}", set) }))
-	if r.f.UID == 0 { // a container's root may not have all that is asked for, and then keeps what it has
+	if r.f.UID == 0 { // a container's root may lack some of the requested capabilities, and keeps the others
 		op.May(unix.EPERM)
 	}
 }

@@ -16,7 +16,7 @@ func (r *resolver) canDetachMounts() bool {
 		return false
 	}
 	for i := range r.Host.Protected {
-		if r.Host.Protected[i].Absent { // to remove what is there while it is mounted takes an RCU grace period each
+		if r.Host.Protected[i].Absent { // removing a ghost while it is a mount point takes an RCU grace period each
 			return false
 		}
 	}

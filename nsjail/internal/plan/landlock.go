@@ -87,8 +87,8 @@ func (r *resolver) ruleset() {
 	r.domain = r.rules.Create(r.Jail, host.FdRule, trees...)
 }
 
-// enterDomain restricts the payload's process. The payload may open again what it has as streams, which can be files
-// outside of its root.
+// enterDomain restricts the payload's process. The payload may open its streams again, which can be files outside of
+// its root.
 func (r *resolver) enterDomain() {
 	if r.rules.ABI == 0 {
 		return

@@ -111,7 +111,7 @@ var (
 	tierDevices = []string{"/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"}
 )
 
-// tierRules makes the payload's Landlock rules. A link of the host's root leads to what has a rule.
+// tierRules makes the payload's Landlock rules. The links in the host's root lead to directories that have a rule.
 func (r *resolver) tierRules() {
 	const run = landlock.Read | landlock.Execute
 	rules := &r.rules

@@ -147,7 +147,7 @@ func sweep(places *os.File, below string) (removed []string, busy int, err error
 	return removed, busy, err
 }
 
-// findOrphans locks the stores that nobody has locked.
+// findOrphans locks the stores that no process has locked.
 func findOrphans(places *os.File) (orphans map[string]*os.File, busy int, err error) {
 	orphans = map[string]*os.File{}
 	if err := lock(places, unix.LOCK_EX); err != nil {

@@ -96,7 +96,7 @@ func gone(err error) error {
 	return os.NewSyscallError("openat", err)
 }
 
-// Low reports whether the file system of the store has become almost full, whoever has filled it.
+// Low reports whether the file system of the store is almost full, by this jail or by others.
 func (s *Store) Low() bool {
 	var fs unix.Statfs_t
 	return unix.Fstatfs(int(s.Dir.Fd()), &fs) == nil && fs.Bavail < s.floor

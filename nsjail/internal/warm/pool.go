@@ -11,7 +11,7 @@ import (
 // Pool keeps values ready that take long to make, and makes more in the background.
 type Pool[T any] struct {
 	Make func() (T, error)
-	Drop func(T) error // releases a value that nobody has taken
+	Drop func(T) error // releases a value that was not taken
 	// Pause is how long the background work waits for the run that it follows; 0 is refillPause.
 	Pause time.Duration
 

@@ -171,7 +171,7 @@ func (j *Jail) Tree(steps []Step) {
 	}
 }
 
-// place adds a mount, unless the jail has the same by itself. root is set if the root is a mount.
+// place adds a mount, unless every jail has it. root is set if the root is a mount.
 func (j *Jail) place(s Step, root bool) {
 	m := s.Mount
 	switch {

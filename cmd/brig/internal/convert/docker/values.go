@@ -17,7 +17,7 @@ func (l *Line) cpuShares(f *given) {
 	}
 }
 
-// number returns a number that is not negative, or 0 for -1, which is none.
+// number returns a number that is not negative, or 0 for -1, docker's word for no limit.
 func (l *Line) number(f *given) int {
 	n, err := strconv.Atoi(f.value)
 	if err != nil || n < -1 || n > 1<<31 {
