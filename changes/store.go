@@ -60,10 +60,8 @@ func Open(dir string) (*Store, error) {
 			return nil, err
 		}
 	}
-	if os.Geteuid() == 0 { // root's payloads may have to pass through /var/lib/brig
-		if err := os.MkdirAll(filepath.Dir(dir), 0o711); err != nil {
-			return nil, err
-		}
+	if err := os.MkdirAll(filepath.Dir(dir), sys.StoreMode()); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/internal/ghost"
 	"brig/nsjail/internal/host"
@@ -15,12 +16,8 @@ import (
 
 // makeGhosts makes a ghost at each absent protected path, until the run ends.
 func (c *Cmd) makeGhosts(h *host.Host) (err error) {
-	mode := os.FileMode(0o700) // as the stores make it
-	if os.Geteuid() == 0 {
-		mode = 0o711 // root's payloads may have to pass through
-	}
 	for _, dir := range h.Stores {
-		err := os.MkdirAll(dir, mode)
+		err := os.MkdirAll(dir, sys.StoreMode())
 		if err == nil {
 			err = host.Folds(filepath.Dir(dir), filepath.Base(dir))
 		}

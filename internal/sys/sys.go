@@ -242,6 +242,14 @@ func ownDir(variable, below string) string {
 	return ""
 }
 
+// StoreMode is the mode of the directories above brig's own: root's payloads may have to pass through them.
+func StoreMode() os.FileMode {
+	if os.Geteuid() == 0 {
+		return 0o711
+	}
+	return 0o700
+}
+
 // added are the directories of AddStore.
 var added struct {
 	sync.Mutex

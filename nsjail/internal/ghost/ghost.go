@@ -47,12 +47,10 @@ func noStore(why string) error {
 		"set XDG_STATE_HOME to a directory of yours, name the paths that exist only, or use --no-protect")
 }
 
-// makeStore makes the directory of the notes. Root's payloads may have to pass through the one above, /var/lib/brig.
+// makeStore makes the directory of the notes.
 func makeStore(store string) error {
-	if os.Geteuid() == 0 {
-		if err := os.MkdirAll(filepath.Dir(store), 0o711); err != nil {
-			return err
-		}
+	if err := os.MkdirAll(filepath.Dir(store), sys.StoreMode()); err != nil {
+		return err
 	}
 	return os.MkdirAll(store, 0o700)
 }

@@ -45,11 +45,7 @@ func NewStore(below string, uid, gid int, mode uint32) (*Store, error) {
 }
 
 func openStores(below string) (*os.File, error) {
-	private, search := os.FileMode(0o700), os.FileMode(0o711) // root's payloads may have to pass through
-	if os.Geteuid() == 0 {
-		private = search
-	}
-	if err := os.MkdirAll(below, private); err != nil {
+	if err := os.MkdirAll(below, sys.StoreMode()); err != nil {
 		return nil, err
 	}
 	return os.OpenFile(below, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
