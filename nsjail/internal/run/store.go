@@ -160,11 +160,20 @@ func findOrphans(places *os.File) (orphans map[string]*os.File, busy int, err er
 		case lock(f, unix.LOCK_EX|unix.LOCK_NB) != nil:
 			busy++
 			f.Close()
+		case !isAt(f, places, name): // its keeper has removed it, and the next store may get its name
+			f.Close()
 		default:
 			orphans[name] = f
 		}
 	}
 	return orphans, busy, err
+}
+
+// isAt reports whether a file still has its name in a directory.
+func isAt(f, dir *os.File, name string) bool {
+	var st, now unix.Stat_t
+	err := errors.Join(unix.Fstat(int(f.Fd()), &st), unix.Fstatat(int(dir.Fd()), name, &now, unix.AT_SYMLINK_NOFOLLOW))
+	return err == nil && st.Dev == now.Dev && st.Ino == now.Ino
 }
 
 func openDir(at int, name, path string) (*os.File, error) {
