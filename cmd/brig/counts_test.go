@@ -16,6 +16,7 @@ import (
 
 	"brig/internal/test/asuser"
 	"brig/internal/test/count"
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -71,7 +72,7 @@ func TestCounts(t *testing.T) {
 	c := newCounter(t)
 	table := "| from start to exit of /bin/true | system calls | minor faults | of a user's | |\n|---|---|---|---|---|\n"
 	for _, s := range starts {
-		if s.peer && !updating() && !testing.Verbose() {
+		if s.peer && !golden.Update() && !testing.Verbose() {
 			continue
 		}
 		most, now := s.promised(text), []any{}
@@ -81,7 +82,7 @@ func TestCounts(t *testing.T) {
 			case !ok:
 				now = append(now, "-", "-")
 				continue
-			case !s.peer && !updating() && (n.Calls > most[i].Calls || n.Faults > most[i].Faults):
+			case !s.peer && !golden.Update() && (n.Calls > most[i].Calls || n.Faults > most[i].Faults):
 				t.Errorf("%s, user %v: %+v, and SPECIFICATION.md allows %+v", s.name, user, n, most[i])
 			}
 			now = append(now, n.Calls, n.Faults)
@@ -89,7 +90,7 @@ func TestCounts(t *testing.T) {
 		table += "| " + s.name + fmt.Sprintf(" | %v | %v | %v | %v |\n", now...)
 	}
 	t.Log("\n" + table)
-	if updating() {
+	if golden.Update() {
 		text = countMarks.ReplaceAll(text, []byte("${1}"+table+"${2}"))
 		must.Do(t, os.WriteFile(file, text, 0o644))
 	}
@@ -205,7 +206,7 @@ func (c *counter) of(t *testing.T, s start, user bool, most count.Counts) (n cou
 		return count.Counts{Calls: (n.Calls - first.Calls) / times, Faults: (n.Faults - first.Faults) / times}
 	}
 	enough := func(n count.Counts) bool { return each(n).Calls <= most.Calls && each(n).Faults <= most.Faults }
-	if s.peer || updating() || testing.Verbose() {
+	if s.peer || golden.Update() || testing.Verbose() {
 		enough = nil
 	}
 	if n, err = cmd.Least(enough); err != nil {

@@ -2,56 +2,37 @@ package main
 
 import (
 	"cmp"
-	goflag "flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"brig/internal/cli"
 	"brig/internal/test/asuser"
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 )
-
-func updating() bool {
-	f := goflag.Lookup("update")
-	return f != nil && f.Value.String() == "true"
-}
-
-// golden compares text with a file, or rewrites the file under -update.
-func golden(t *testing.T, file, text string) {
-	t.Helper()
-	if updating() {
-		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || string(want) != text {
-		t.Errorf("%s is stale (%v); run go test ./cmd/brig -update and read the change", file, err)
-	}
-}
 
 func TestGolden(t *testing.T) {
 	if asuser.Second() {
 		t.Skip("it does not depend on the user")
 	}
 	p := program()
-	golden(t, filepath.Join("..", "..", "docs", "brig.1"), p.ManualPage())
-	golden(t, "testdata/help.txt", p.Help())
+	golden.File(t, filepath.Join("..", "..", "docs", "brig.1"), p.ManualPage())
+	golden.File(t, "testdata/help.txt", p.Help())
 	for _, name := range []string{"run", "explain", "learn", "spec", "convert", "doctor", "gc", "diff", "apply", "discard", "changes"} {
-		golden(t, "testdata/help-"+name+".txt", p.CommandHelp(name))
+		golden.File(t, "testdata/help-"+name+".txt", p.CommandHelp(name))
 	}
 	for _, topic := range p.Topics {
-		golden(t, "testdata/help-"+topic.Name+".txt", topic.Help())
+		golden.File(t, "testdata/help-"+topic.Name+".txt", topic.Help())
 	}
 	inv, _, err := parse("spec", strings.Fields("--input a --work . --tmpfs /t:size=64m -e A=b --pass-env LC_* --user 0 --net none --timeout 30s "+
 		"--ulimit nofile=64:128 --memory 1g --optional memory --rootfs r --rootfs-writable=1g --no-init -t -- sh -c id"), noFiles)
 	must.Do(t, err)
-	golden(t, "testdata/spec.json", string(inv.spec.JSON()))
+	golden.File(t, "testdata/spec.json", string(inv.spec.JSON()))
 	if inv, _, err = parse("spec", strings.Fields(everyLimit), noFiles); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/spec-limits.json", string(inv.spec.JSON()))
+	golden.File(t, "testdata/spec-limits.json", string(inv.spec.JSON()))
 }
 
 func TestHelpFits(t *testing.T) {

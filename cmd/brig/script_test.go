@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	goflag "flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail"
@@ -20,8 +20,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain defines -update, which rewrites the golden files and the expected output of the stories, and runs the suite
-// as root and as an ordinary user, and the stories of limits as one with control groups of its own.
+// TestMain runs the suite as root and as an ordinary user, and the stories of limits as one with control groups of its
+// own.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "run" { // TestForkedStartsAtOnce
 		if err := startsAtOnce(os.Args[2], os.Args[3]); err != nil {
@@ -30,7 +30,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	goflag.Bool("update", false, "rewrite golden files")
 	os.Exit(asuser.Main(m, asuser.Build("./cmd/brig", "brig"), asuser.Build("./cmd/brigd", "the-brigd"), asuser.Delegate("^TestScript$/^limits")))
 }
 
@@ -47,12 +46,12 @@ func brigBinary(t *testing.T) string {
 func TestScript(t *testing.T) {
 	bin := brigBinary(t)
 	stories := filepath.Join(asuser.Testdata(), "script")
-	if updating() && !asuser.Second() {
+	if golden.Update() && !asuser.Second() {
 		stories = filepath.Join("..", "..", "testdata", "script")
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:           stories,
-		UpdateScripts: updating(),
+		UpdateScripts: golden.Update(),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", filepath.Dir(bin)+string(os.PathListSeparator)+e.Getenv("PATH"))
 			e.Setenv("BRIGD", filepath.Join(asuser.Dir(), "the-brigd"))                    // not on PATH: image.txtar tells what happens without it
