@@ -81,8 +81,8 @@ func (r *Result) SignalNumber() int {
 }
 
 // Usage is what all processes of the jail took together. Without a control group the times are those of getrusage(2);
-// with one they hold brig's own set-up in the jail, too, about a millisecond. Wall begins with the set-up. A negative
-// figure is unknown on this kernel or layout, and JSON omits it.
+// with one they hold brig's own set-up in the jail, too, about a millisecond. wall_ms begins with the set-up. A
+// negative figure is one that this kernel or layout does not give: JSON leaves it out.
 type Usage struct {
 	Wall              Millis `json:"wall_ms"`
 	User              Millis `json:"user_ms"`
