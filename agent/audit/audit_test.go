@@ -13,33 +13,26 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
 func open(t testing.TB, o Options) *Log {
 	t.Helper()
-	l, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Open(o))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 
 func closeLog(t testing.TB, l *Log) {
 	t.Helper()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Close())
 }
 
 // lines verifies a log and returns its lines.
 func lines(t testing.TB, path string) (list []*Line, r Report) {
 	t.Helper()
-	r, err := VerifyOptions{Each: func(l *Line) { list = append(list, l) }}.Verify(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = must.Get(VerifyOptions{Each: func(l *Line) { list = append(list, l) }}.Verify(path))(t)
 	return list, r
 }
 
@@ -148,9 +141,7 @@ func TestInjection(t *testing.T) {
 	j.Agent, j.Language, j.Spec.Args = "\xff\xfe"+evil, strings.Repeat("ü", 4000),
 		[]string{evil, strings.Repeat("\x01", 1<<20), "more"}
 	j.Verdict.Narrowed = slices.Repeat([]string{evil}, 100)
-	if _, err := Wrap(&echo{}, l).Execute(context.Background(), j); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Wrap(&echo{}, l).Execute(context.Background(), j))(t)
 	if err := l.Append(Event{Kind: "log.close"}); err == nil {
 		t.Error("a caller has written an event of the log's own")
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -25,9 +26,7 @@ func TestDenialsAreLogged(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		e := Wrap(r, open(t, Options{Path: path, Argv: argv}))
 		j := &nsjail.Job{ID: "a", Spec: nsjail.Spec{Args: []string{"unshare", "-U", "true"}}}
-		if _, err := e.Execute(context.Background(), j); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(e.Execute(context.Background(), j))(t)
 		j = &nsjail.Job{ID: "b", Spec: nsjail.Spec{Args: []string{"no-such-SECRET"}}}
 		if _, err := e.Execute(context.Background(), j); err == nil {
 			t.Error("a command that does not exist has run")

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"brig/internal/test/must"
 	"brig/netns/egress"
 	"brig/nsjail"
 )
@@ -39,10 +40,7 @@ func TestGolden(t *testing.T) {
 		after(&nsjail.Job{ID: "r"}, &nsjail.Result{Usage: usage, Network: &summary}, nil, false),
 		{Kind: RunEnd, Denials: []Denial{{Layer: "syscall", Name: "mount", Count: 2}, {Layer: "exec", Count: 1}}},
 	} {
-		line, err := e.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must.Get(e.encode())(t)
 		got = append(append(got, line...), '\n')
 	}
 	if !bytes.Equal(got, golden) {

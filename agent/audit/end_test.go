@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // A writer that is killed again and again leaves a chain that verifies, with every run in it that had begun.
@@ -17,13 +19,8 @@ func TestKilled(t *testing.T) {
 	const rounds = 5
 	for round := range rounds {
 		cmd := spawn(t, "kill", path)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(cmd.StdoutPipe())(t)
+		must.Do(t, cmd.Start())
 		in := bufio.NewScanner(out)
 		for n := 0; in.Scan(); n++ {
 			if strings.Contains(in.Text(), " ") {
@@ -31,9 +28,7 @@ func TestKilled(t *testing.T) {
 			}
 			said[in.Text()] = true
 			if n == 50+200*round {
-				if err := cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, cmd.Process.Kill())
 			}
 		}
 		_ = cmd.Wait()
@@ -119,9 +114,7 @@ func TestTornAndAltered(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		l := open(t, Options{Path: path})
-		if err := l.Append(Event{Kind: "note", Note: "x"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Append(Event{Kind: "note", Note: "x"}))
 		closeLog(t, l)
 		data, err := os.ReadFile(path)
 		if err == nil {
@@ -160,9 +153,7 @@ func fill(t *testing.T, l *Log, n int) {
 	t.Helper()
 	note := strings.Repeat("n", maxText)
 	for range n * 800 {
-		if err := l.Append(Event{Kind: "note", Note: note}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Append(Event{Kind: "note", Note: note}))
 	}
 }
 
@@ -190,22 +181,15 @@ func TestRotation(t *testing.T) {
 	if r, err := (VerifyOptions{}).Verify(path); err != nil || len(r.Files) != 2 || r.FirstSeq == 1 || r.Reopened != 0 {
 		t.Errorf("%+v %v", r, err)
 	}
-	files, err := Files(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(Files(path))(t)
 	if _, err := (VerifyOptions{}).Verify(files[1], files[0]); err == nil {
 		t.Error("files in the wrong order verify")
 	}
-	if err := os.Remove(files[1]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(files[1]))
 	if _, err := Open(Options{Path: path}); err == nil || !strings.Contains(err.Error(), "newest part is missing") {
 		t.Error(err)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, nil, 0o600))
 	if _, err := Open(Options{Path: path}); err == nil {
 		t.Error("an empty file was taken for the end of a chain")
 	}
@@ -222,9 +206,7 @@ func TestRotationKilledBetweenItsSteps(t *testing.T) {
 		fill(t, l, 2)
 		closeLog(t, l)
 		_, before := lines(t, path)
-		if err := undo(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, undo(path))
 		closeLog(t, open(t, Options{Path: path}))
 		_, after := lines(t, path)
 		if after.Events != before.Events+2 || len(after.Files) != len(before.Files) {

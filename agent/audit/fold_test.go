@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -70,10 +71,7 @@ func TestMessagesHoldNoArguments(t *testing.T) {
 			Message: `the argument "CUSTOMER"`})
 		_, _ = Wrap(&echo{}, l).Execute(context.Background(), j)
 		closeLog(t, l)
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		if n := strings.Count(string(text), "CUSTOMER"); n > 0 != argv {
 			t.Errorf("argv %v: %d\n%s", argv, n, text)
 		}
@@ -91,17 +89,13 @@ func TestBrokenIsTold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	var told []error
 	l := open(t, Options{Path: path, Broken: func(why error) { told = append(told, why) }})
-	if err := os.Rename(path, path+".away"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(path, path+".away"))
 	for range 2 {
 		if l.Append(Event{Kind: "test"}) == nil {
 			t.Error("written to a file that was moved")
 		}
 	}
-	if err := os.Rename(path+".away", path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(path+".away", path))
 	if err := l.Append(Event{Kind: "test"}); err != nil {
 		t.Error(err)
 	}

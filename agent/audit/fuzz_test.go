@@ -12,15 +12,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
 // What ParseLine accepts is what build makes of it, byte for byte up to the event's own fields.
 func FuzzParseLine(f *testing.F) {
-	fields, err := Event{Kind: RunEnd, Run: "r", Status: "ok", Usage: []byte(`{"wall_ms":1.5}`)}.encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	fields := must.Get(Event{Kind: RunEnd, Run: "r", Status: "ok", Usage: []byte(`{"wall_ms":1.5}`)}.encode())(f)
 	line, _ := build(7, time.Unix(1<<30, 5), origin, fields)
 	f.Add(bytes.TrimSuffix(line, []byte("\n")))
 	f.Add([]byte(`{"seq":1}`))
@@ -47,20 +45,14 @@ func FuzzParseLine(f *testing.F) {
 func FuzzEncode(f *testing.F) {
 	f.Add("a", "b\n\x1b[2J", "\xff\u202e")
 	f.Fuzz(func(t *testing.T, run, agent, note string) {
-		fields, err := Event{Kind: "x", Run: run, Agent: agent, Note: note, Argv: []string{run, note},
-			Verdict: &Verdict{Error: agent}}.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fields := must.Get(Event{Kind: "x", Run: run, Agent: agent, Note: note, Argv: []string{run, note},
+			Verdict: &Verdict{Error: agent}}.encode())(t)
 		line, _ := build(1, time.Unix(0, 0), origin, fields)
 		line = line[:len(line)-1]
 		if !utf8.Valid(line) || strings.ContainsFunc(string(line), func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Fatalf("%q", line)
 		}
-		l, err := ParseLine(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(ParseLine(line))(t)
 		if utf8.ValidString(run) && len(run) <= maxName && l.Run != run {
 			t.Fatalf("%q was written as %q", run, l.Run)
 		}

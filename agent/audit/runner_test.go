@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -22,10 +23,7 @@ func TestWithARunner(t *testing.T) {
 	e := Wrap(r, l)
 	var out strings.Builder
 	j := &nsjail.Job{ID: "a", Spec: nsjail.Spec{Args: []string{"sh", "-c", "echo $HOME; exit 3"}}, Stdout: &out}
-	res, err := e.Execute(context.Background(), j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(e.Execute(context.Background(), j))(t)
 	if _, err := e.Execute(context.Background(),
 		&nsjail.Job{ID: "b", Spec: nsjail.Spec{Args: []string{"true"}, Hostname: "-\n"}}); err == nil {
 		t.Error("a wrong Spec was performed")

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // Every change of a log is found, at the line where it is.
@@ -20,24 +22,17 @@ func TestTampering(t *testing.T) {
 	l := open(t, Options{Path: path})
 	e := Wrap(&echo{}, l)
 	for i := range 5 {
-		if _, err := e.Execute(context.Background(), job(fmt.Sprint("r", i))); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(e.Execute(context.Background(), job(fmt.Sprint("r", i))))(t)
 	}
 	closeLog(t, l)
 	_, end := lines(t, path)
 	seq, hash := end.LastSeq, end.LastHash
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(os.ReadFile(path))(t)
 	split := func() [][]byte { return bytes.SplitAfter(bytes.Clone(good), []byte("\n")) }
 	join := func(l [][]byte) []byte { return bytes.Join(l, nil) }
 	rehash := func(line []byte, edit func(string) string) []byte { // a forger knows how to hash
 		var old Line
-		if err := json.Unmarshal(line, &old); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(line, &old))
 		_, fields, _ := strings.Cut(string(line[:len(line)-1-tailSize]), `"prev":"`+old.Prev+`",`)
 		out, _ := build(old.Seq, old.Time, old.Prev, []byte(edit(fields)))
 		return out
@@ -83,9 +78,7 @@ func TestTampering(t *testing.T) {
 		}},
 		"NUL": {13, func() []byte { return append(bytes.Clone(good), 0, '\n') }},
 	} {
-		if err := os.WriteFile(path, c.edit(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, c.edit(), 0o600))
 		_, err := (VerifyOptions{}).Verify(path)
 		var bad *BadLine
 		if c.line == 0 && err == nil {
@@ -100,9 +93,7 @@ func TestTampering(t *testing.T) {
 		}
 	}
 	cut := join(split()[:8]) // whole lines from the end: only who has noted the end can tell
-	if err := os.WriteFile(path, cut, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, cut, 0o600))
 	if _, err := (VerifyOptions{}).Verify(path); err != nil {
 		t.Error(err)
 	}
@@ -139,17 +130,12 @@ func TestCheckpoints(t *testing.T) {
 	hash := origin
 	for _, old := range list {
 		old.Agent = strings.Replace(old.Agent, "ci", "xx", 1)
-		fields, err := old.Event.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fields := must.Get(old.Event.encode())(t)
 		var line []byte
 		line, hash = build(old.Seq, old.Time, hash, fields)
 		forged.Write(line)
 	}
-	if err := os.WriteFile(path, forged.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, forged.Bytes(), 0o600))
 	if _, err := (VerifyOptions{}).Verify(path); err != nil {
 		t.Error(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func TestFilesThatOthersCanTouch(t *testing.T) {
@@ -22,13 +24,9 @@ func TestFilesThatOthersCanTouch(t *testing.T) {
 		"path of nothing": func(p string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(p))) },
 	} {
 		dir := filepath.Join(t.TempDir(), "x", "d")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir, 0o700))
 		path := filepath.Join(dir, "audit.jsonl")
-		if err := os.WriteFile(path+".other", nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path+".other", nil, 0o600))
 		if err := spoil(path); err != nil {
 			t.Fatal(what, err)
 		}
@@ -61,9 +59,7 @@ func TestTouchedWhileOpen(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		l := open(t, Options{Path: path})
-		if err := errors.Join(l.Append(Event{Kind: "note"}), c.spoil(path)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(l.Append(Event{Kind: "note"}), c.spoil(path)))
 		fake := &echo{}
 		for range 2 {
 			if _, err := Wrap(fake, l).Execute(context.Background(), job("r")); err == nil || l.Broken() == nil {
@@ -76,9 +72,7 @@ func TestTouchedWhileOpen(t *testing.T) {
 		if c.back == nil {
 			continue
 		}
-		if err := c.back(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.back(path))
 		if _, err := Wrap(fake, l).Execute(context.Background(), job("r")); err != nil {
 			t.Errorf("%s and put back: %v", what, err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"brig/agent/audit"
 	"brig/agent/policy"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -84,23 +85,15 @@ func TestWatch(t *testing.T) {
 
 // A run that does not happen changes nothing in its sandbox.
 func TestRefusedRunsPutNothing(t *testing.T) {
-	log, err := audit.Open(audit.Options{Path: filepath.Join(t.TempDir(), "audit")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(audit.Open(audit.Options{Path: filepath.Join(t.TempDir(), "audit")}))(t)
 	e := newEngine(t, Options{Audit: log})
 	ctx := context.Background()
-	box, err := e.CreateSandbox(ctx, Caller{}, &SandboxRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := must.Get(e.CreateSandbox(ctx, Caller{}, &SandboxRequest{}))(t)
 	r := Request{Cmd: []string{"cat", "/input/f"}, Sandbox: box.ID, Files: map[string]File{"f": {Data: []byte("here")}}}
 	if a := e.Run(ctx, Caller{}, &r, nil); a.Stdout != "here" {
 		t.Errorf("%+v %+v", a, a.Error)
 	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, log.Close())
 	r.Files = map[string]File{"g": {Data: []byte("there")}}
 	if a := e.Run(ctx, Caller{}, &r, nil); a.Error == nil || a.Error.Layer != "audit" {
 		t.Errorf("%+v %+v", a, a.Error)
@@ -118,10 +111,7 @@ func TestInputsBoundSandboxes(t *testing.T) {
 		&SandboxRequest{Files: map[string]File{"f": {Data: make([]byte, 11)}}}); err == nil {
 		t.Error("a sandbox was made with a file of 11 bytes")
 	}
-	box, err := e.CreateSandbox(ctx, Caller{}, &SandboxRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := must.Get(e.CreateSandbox(ctx, Caller{}, &SandboxRequest{}))(t)
 	for n, want := range map[int]bool{10: true, 11: false} {
 		if _, err := e.PutFile(Caller{}, box.ID, "f", strings.NewReader(strings.Repeat("x", n)), 0); (err == nil) != want {
 			t.Errorf("a file of %d bytes: %v", n, err)
@@ -132,10 +122,7 @@ func TestInputsBoundSandboxes(t *testing.T) {
 // A secret is not to be read where the payload or the caller has brought it besides its output.
 func TestSecretsElsewhere(t *testing.T) {
 	dir := t.TempDir()
-	log, err := audit.Open(audit.Options{Path: filepath.Join(dir, "audit")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(audit.Open(audit.Options{Path: filepath.Join(dir, "audit")}))(t)
 	defer log.Close()
 	e := newEngine(t, Options{Audit: log})
 	secrets := map[string]string{"B": "hunter22"}

@@ -14,6 +14,7 @@ import (
 	"brig/agent/share"
 	"brig/agent/token"
 	"brig/changes"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -22,10 +23,8 @@ func withCOW(t *testing.T, o *Options) (dir string) {
 	t.Helper()
 	top, shares := world(t)
 	dir = top + "/repo"
-	if err := errors.Join(os.MkdirAll(dir+"/sub", 0o755), os.WriteFile(dir+"/a", []byte("one\ntwo\n"), 0o644),
-		os.WriteFile(dir+"/sub/b", []byte("three\n"), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(dir+"/sub", 0o755), os.WriteFile(dir+"/a", []byte("one\ntwo\n"), 0o644),
+		os.WriteFile(dir+"/sub/b", []byte("three\n"), 0o644)))
 	o.Shares = append(shares, share.Share{Name: "repo", Dir: dir, Mode: "cow"})
 	o.ChangesDir = top + "/changes"
 	return dir
@@ -87,17 +86,13 @@ func TestChanges(t *testing.T) {
 	if done, err = e.ApplyChanges(c, set.ID, &ApplyRequest{Paths: []string{"c"}}); err != nil || done.Files != 1 {
 		t.Errorf("%+v %v", done, err)
 	}
-	if err := os.WriteFile(dir+"/a", []byte("somebody else's\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(dir+"/a", []byte("somebody else's\n"), 0o644))
 	_, err = e.ApplyChanges(c, set.ID, &ApplyRequest{})
 	hasCode(t, "a file that has changed since", err, "changes_conflict")
 	if err == nil || strings.Contains(err.Error(), dir) {
 		t.Errorf("a path of the host: %v", err)
 	}
-	if err := os.WriteFile(dir+"/a", []byte("one\ntwo\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(dir+"/a", []byte("one\ntwo\n"), 0o644))
 	second := changing(t, e, c, "echo more >/code/sub/b")
 	if err := e.DiscardChanges(c, second.ID); err != nil {
 		t.Error(err)
@@ -207,9 +202,7 @@ func TestApplyIsTheOperators(t *testing.T) {
 	if err != nil || len(file) != 1 {
 		t.Fatal(file, err)
 	}
-	if err := os.WriteFile(file[0], []byte(`{"agent":"somebody else"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file[0], []byte(`{"agent":"somebody else"}`), 0o600))
 	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "not what brigd has written") {
 		t.Errorf("a change of owner on disk: %v", err)
 	}
@@ -256,9 +249,7 @@ func TestChangesBesideDamagedOnes(t *testing.T) {
 		t.Fatal(owners, err)
 	}
 	bad := strings.TrimSuffix(owners[0], ".json") + "/" + strings.Repeat("0", 64)
-	if err := errors.Join(os.Mkdir(bad, 0o700), os.WriteFile(bad+"/set.json", []byte("{"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(bad, 0o700), os.WriteFile(bad+"/set.json", []byte("{"), 0o600)))
 	narrow := g.caller(g.narrow(bot, token.Block{Note: "of the same account"}))
 	if set := changing(t, g.Engine, narrow, "echo 2 >/code/a"); set.ID == "" || set.Error != "" || len(told) != 1 ||
 		!strings.HasPrefix(told[0], set.ID+" is kept") {
@@ -279,23 +270,15 @@ func TestChangesOfTheGone(t *testing.T) {
 	}
 	keep := func(agent string, age time.Duration) {
 		t.Helper()
-		upper, err := os.Open(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		upper := must.Get(os.Open(t.TempDir()))(t)
 		defer upper.Close()
 		store, done, err := tenants.use(owner{Agent: agent, Account: agent}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer done()
-		if err := os.WriteFile(upper.Name()+"/x", []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		base, err := os.Open(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(upper.Name()+"/x", []byte("x"), 0o600))
+		base := must.Get(os.Open(t.TempDir()))(t)
 		defer base.Close()
 		ended := time.Now().Add(-age)
 		if _, _, err := store.Capture(base, upper, base.Name(), &changes.Run{Started: ended, Ended: ended}); err != nil {
@@ -311,15 +294,11 @@ func TestChangesOfTheGone(t *testing.T) {
 	if tenants, err = openTenants(dir + "/store"); err != nil || owners() != 1 {
 		t.Errorf("after a start: %d, %v", owners(), err)
 	}
-	if err := os.WriteFile(dir+"/store/0.json", []byte(`{"agent":"x"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(dir+"/store/0.json", []byte(`{"agent":"x"}`), 0o600))
 	if _, err = openTenants(dir + "/store"); err == nil || !strings.Contains(err.Error(), "written: it has the name of another owner; remove it") {
 		t.Error(err)
 	}
-	if err := os.Remove(dir + "/store/0.json"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(dir+"/store/0.json"))
 	keep("gone", maxChangesAge+time.Hour)
 	tenants.swept = tenants.swept.Add(-sweepEvery)
 	if err := tenants.trim("here"); err != nil || owners() != 1 {

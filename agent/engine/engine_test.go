@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -99,9 +100,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	// what the host has in the directory of brigd, or on its PATH, is not for callers
 	t.Chdir(t.TempDir())
 	t.Setenv("PATH", os.Getenv("PATH")+":"+t.TempDir())
-	if err := os.WriteFile("tool", []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("tool", []byte("#!/bin/sh\n"), 0o755))
 	for _, name := range []string{"./tool", "tool"} {
 		a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{name}}, nil)
 		if text, err := json.Marshal(a); err != nil || strings.Contains(string(text), "--") || strings.Contains(string(text), "this ") ||
@@ -158,11 +157,8 @@ func TestSandbox(t *testing.T) {
 	e := newEngine(t, Options{})
 	ctx := context.Background()
 	me, other := Caller{Agent: "me"}, Caller{Agent: "other"}
-	box, err := e.CreateSandbox(ctx, me,
-		&SandboxRequest{Disk: 1 << 20, Files: map[string]File{"given": {Data: []byte("in\n")}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := must.Get(e.CreateSandbox(ctx, me,
+		&SandboxRequest{Disk: 1 << 20, Files: map[string]File{"given": {Data: []byte("in\n")}}}))(t)
 	run := func(c Caller, script string) *Response {
 		return e.Run(ctx, c, &Request{Sandbox: box.ID, Cmd: []string{"/bin/sh", "-c", script}}, nil)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"brig/agent/policy"
 	"brig/agent/token"
+	"brig/internal/test/must"
 )
 
 // imageStore makes a store with the image tool:1, whose root has sh, cat and a program that passes for python, and an
@@ -30,9 +31,7 @@ func imageStore(t *testing.T) string {
 		for name, text := range map[string]string{"image.json": `{"files": 1, "layers": [], "config": ` + c.config + `}`,
 			"tree/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "tree/opt/bin/python3": "#!/bin/sh\nfor f; do :; done\necho 9.9.9 $(cat $f)\necho 42\n"} {
 			p := filepath.Join(dir, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(text), 0o755)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(text), 0o755)))
 		}
 		names := filepath.Join(store, "names")
 		if err := errors.Join(os.MkdirAll(names, 0o755), os.Symlink("../images/"+hex, filepath.Join(names, "docker.io%library%"+c.name))); err != nil {
@@ -50,15 +49,10 @@ func install(t *testing.T, tree string, programs ...string) {
 	t.Helper()
 	put := func(from, to string) {
 		b, err := os.ReadFile(from)
-		if err = errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, b, 0o755)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, b, 0o755)))
 	}
 	for _, name := range programs {
-		out, err := exec.Command("ldd", "/bin/"+name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(exec.Command("ldd", "/bin/"+name).Output())(t)
 		put("/bin/"+name, filepath.Join(tree, "bin", name))
 		for _, word := range strings.Fields(string(out)) {
 			if strings.HasPrefix(word, "/") {
@@ -159,9 +153,7 @@ func TestImagesOfPolicies(t *testing.T) {
 func TestImagesThatAreNot(t *testing.T) {
 	store := imageStore(t)
 	hostile := filepath.Join(store, "images", strings.Repeat("b", 64), "image.json")
-	if err := os.WriteFile(hostile, []byte(`{"config": {"Env": ["A\nB=`+strings.Repeat("x", 1<<20)+`"]}}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(hostile, []byte(`{"config": {"Env": ["A\nB=`+strings.Repeat("x", 1<<20)+`"]}}`), 0o644))
 	for want, images := range map[string][]string{
 		`no such image: none:1; run brigd image pull "none:1"`:             {"none:1"},
 		`the image "library/tool:1" is named twice`:                        {"tool:1", "library/tool:1"},

@@ -10,15 +10,13 @@ import (
 
 	"brig/agent/policy"
 	"brig/agent/share"
+	"brig/internal/test/must"
 )
 
 // venv makes a virtual environment with a module, and returns its directory.
 func venv(t *testing.T, flags ...string) string {
 	t.Helper()
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	dir := top + "/venv"
 	if out, err := exec.Command("/usr/bin/python3", append([]string{"-m", "venv", "--without-pip", dir}, flags...)...).
 		CombinedOutput(); err != nil {
@@ -28,9 +26,7 @@ func venv(t *testing.T, flags ...string) string {
 	if err != nil || len(at) != 1 {
 		t.Fatal(at, err)
 	}
-	if err := os.WriteFile(at[0]+"/ours.py", []byte("answer = 42\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(at[0]+"/ours.py", []byte("answer = 42\n"), 0o644))
 	return dir
 }
 
@@ -43,12 +39,8 @@ func TestInterpreterOfAShare(t *testing.T) {
 		Policies:     []*policy.Policy{parsed(t, `{"languages": ["python"], "commands": ["ls"]}`)},
 		Warm:         []Warm{{Language: "python", Count: 1, Imports: []string{"ours"}}}})
 	ctx := context.Background()
-	if err := e.CheckInterpreters(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Prestart(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.CheckInterpreters(ctx))
+	must.Do(t, e.Prestart(ctx))
 	list := e.Languages()
 	found := false
 	for _, l := range list {
@@ -78,9 +70,7 @@ func TestInterpreterOfAShare(t *testing.T) {
 	if a.Error == nil {
 		t.Errorf("the policy names no share: %+v", a)
 	}
-	if err := os.Rename(dir, dir+".old"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(dir, dir+".old"))
 	a = e.Run(ctx, Caller{}, &Request{Language: "python", Code: "1"}, nil)
 	if a.Error == nil || a.Error.Code != "share_replaced" {
 		t.Errorf("%+v %+v", a, a.Error)

@@ -13,6 +13,7 @@ import (
 
 	"brig/agent/audit"
 	"brig/agent/token"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -56,20 +57,12 @@ func newGuardedWith(t *testing.T, o Options) *guarded {
 
 func (g *guarded) mint(b token.Block) *token.Token {
 	g.t.Helper()
-	tok, err := token.Mint(g.key, b)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	return tok
+	return must.Get(token.Mint(g.key, b))(g.t)
 }
 
 func (g *guarded) narrow(from *token.Token, b token.Block) *token.Token {
 	g.t.Helper()
-	tok, err := token.Attenuate(from, b)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	return tok
+	return must.Get(token.Attenuate(from, b))(g.t)
 }
 
 func (g *guarded) caller(tok *token.Token) Caller {
@@ -83,10 +76,7 @@ func (g *guarded) caller(tok *token.Token) Caller {
 
 func (g *guarded) sandbox(c Caller) string {
 	g.t.Helper()
-	box, err := g.CreateSandbox(context.Background(), c, &SandboxRequest{})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	box := must.Get(g.CreateSandbox(context.Background(), c, &SandboxRequest{}))(g.t)
 	return box.ID
 }
 

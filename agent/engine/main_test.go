@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // TestMain runs the suite as root and again as an ordinary user.
@@ -12,10 +13,7 @@ func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
 
 func newEngine(t *testing.T, o Options) *Engine {
 	t.Helper()
-	e, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(o))(t)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)

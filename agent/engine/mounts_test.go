@@ -16,23 +16,17 @@ import (
 
 	"brig/agent/share"
 	"brig/agent/token"
+	"brig/internal/test/must"
 )
 
 // world makes directories with a file each, and shares of them: "data" read-only, "scratch" writable.
 func world(t *testing.T) (top string, shares []share.Share) {
 	t.Helper()
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top = must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	for name, text := range map[string]string{"data/a": "one\n", "data/sub/b": "two\n", "scratch/c": "three\n",
 		"secret/b": "secret\n"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(top, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(top, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(top, name)), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(top, name), []byte(text), 0o644))
 	}
 	return top, []share.Share{{Name: "data", Dir: top + "/data", Mode: "ro"},
 		{Name: "scratch", Dir: top + "/scratch", Mode: "rw"}}
@@ -141,10 +135,7 @@ func TestMountsThatAreRefused(t *testing.T) {
 	if a = e.Run(context.Background(), Caller{}, r, nil); a.Error == nil || a.Error.Code != "bad_target" {
 		t.Errorf("files of a request are written into a share: %+v", a)
 	}
-	box, err := e.CreateSandbox(context.Background(), Caller{}, &SandboxRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := must.Get(e.CreateSandbox(context.Background(), Caller{}, &SandboxRequest{}))(t)
 	for _, target := range []string{"/work", "/work/x", "/input", "/output/y"} {
 		a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"true"}, Sandbox: box.ID, Mounts: to(target)}, nil)
 		if a.Error == nil || a.Error.Code != "bad_target" {
@@ -175,10 +166,8 @@ func TestNestedShares(t *testing.T) {
 // TestProtectedPathsOfShares: what the operator protects in a share no run changes, by whatever directory it is mounted.
 func TestProtectedPathsOfShares(t *testing.T) {
 	top, shares := world(t)
-	if err := errors.Join(os.MkdirAll(top+"/scratch/x/hooks", 0o755), os.MkdirAll(top+"/scratch/y/conf", 0o755),
-		os.Symlink("y", top+"/scratch/cur")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(top+"/scratch/x/hooks", 0o755), os.MkdirAll(top+"/scratch/y/conf", 0o755),
+		os.Symlink("y", top+"/scratch/cur")))
 	shares[1].Protect = []string{"x/hooks", "c", "cur/conf", "cur/new/a"}
 	e := newEngine(t, Options{Shares: shares})
 	for name, c := range map[string]struct {
@@ -222,10 +211,7 @@ func TestProtectedPathsOfRequests(t *testing.T) {
 	shares[1].Protect = []string{"c"}
 	e := newEngine(t, Options{Shares: shares})
 	mount := Mount{Share: "scratch", Target: "/mnt", Protect: []string{"own/deep", "c"}}
-	box, no := e.CreateSandbox(context.Background(), Caller{}, &SandboxRequest{Mounts: []Mount{mount}})
-	if no != nil {
-		t.Fatal(no)
-	}
+	box := must.Get(e.CreateSandbox(context.Background(), Caller{}, &SandboxRequest{Mounts: []Mount{mount}}))(t)
 	const attack = "mkdir /mnt/own; mkdir /mnt/own/deep; mv /mnt/own /mnt/x; echo y >/mnt/c; ls -A /mnt/own; touch /mnt/beside && rm /mnt/beside"
 	for name, r := range map[string]*Request{"its own": sh(attack, mount), "its sandbox's": {Cmd: sh(attack).Cmd, Sandbox: box.ID}} {
 		a := e.Run(context.Background(), Caller{}, r, nil)
@@ -255,9 +241,7 @@ func TestProtectedPathsOfRequests(t *testing.T) {
 func TestRefusalsHideTheHost(t *testing.T) {
 	top, shares := world(t)
 	shares[1].Dir = top + `/we"i'rd` + "\xff" + strings.Repeat("x", 200)
-	if err := os.Rename(top+"/scratch", shares[1].Dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(top+"/scratch", shares[1].Dir))
 	e := newEngine(t, Options{Shares: shares})
 	mount := Mount{Share: "scratch", Target: "/mnt"}
 	if a := e.Run(context.Background(), Caller{}, sh("ln -s .. /mnt/up; ln -s ../$(printf %0300d 1) /mnt/far; ln /mnt/c /mnt/same", mount), nil); a.Status != "ok" {
@@ -302,9 +286,7 @@ func TestMountsOfASandbox(t *testing.T) {
 	if a := e.Run(ctx, Caller{}, r, nil); a.Status != "ok" || a.Stdout != "one\nthree\n" || len(a.Mounts) != 2 {
 		t.Errorf("%+v %+v", a, a.Error)
 	}
-	if err := os.Rename(top+"/data", top+"/gone"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(top+"/data", top+"/gone"))
 	r.Mounts = nil
 	if a := e.Run(ctx, Caller{}, r, nil); a.Error == nil || a.Error.Code != "share_replaced" {
 		t.Errorf("a share that has gone: %+v %+v", a, a.Error)
@@ -364,9 +346,7 @@ func TestShareIsSwapped(t *testing.T) {
 	top, shares := world(t)
 	e := newEngine(t, Options{Shares: shares})
 	for link, to := range map[string]string{"link": "secret", "data/out": "../secret"} {
-		if err := os.Symlink(to, filepath.Join(top, link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, filepath.Join(top, link)))
 	}
 	done, swaps := make(chan struct{}), sync.WaitGroup{}
 	swaps.Go(func() {

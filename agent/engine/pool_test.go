@@ -13,6 +13,7 @@ import (
 
 	"brig/agent/token"
 	"brig/agent/workspace"
+	"brig/internal/test/must"
 )
 
 // pool is a Pool in memory.
@@ -98,9 +99,7 @@ func TestPool(t *testing.T) {
 	if _, err := b.CreateSandbox(context.Background(), other, &SandboxRequest{From: s.ID}); codeOf(err) != "not_found" {
 		t.Errorf("another's: %v", err)
 	}
-	if err := b.DeleteSnapshot(me, s.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.DeleteSnapshot(me, s.ID))
 	for _, e := range []*Engine{a, b} { // the copies that they have do not count
 		if _, err := e.CreateSandbox(context.Background(), me, &SandboxRequest{From: s.ID}); codeOf(err) != "not_found" {
 			t.Errorf("once it is deleted: %v", err)
@@ -133,10 +132,7 @@ func TestPoolDamaged(t *testing.T) {
 	p := &pool{}
 	a, b := newEngine(t, Options{Pool: p}), newEngine(t, Options{Pool: p})
 	me, other := Caller{Agent: "me"}, Caller{Agent: "other"}
-	mine, err := a.Snapshot(me, newSandbox(t, a, me, SandboxRequest{}).ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mine := must.Get(a.Snapshot(me, newSandbox(t, a, me, SandboxRequest{}).ID))(t)
 	good := p.files[mine.ID]
 	for what, change := range map[string]func(){
 		"damaged":   func() { p.files[mine.ID] = append([]byte{}, good[:len(good)-9]...) },
@@ -161,13 +157,8 @@ func TestPoolTakesTheStore(t *testing.T) {
 	tok := g.mint(token.Block{Agent: "bot"})
 	c := g.caller(tok)
 	box := g.sandbox(c)
-	if _, err := g.PutFile(c, box, "f", strings.NewReader("x"), 0); err != nil {
-		t.Fatal(err)
-	}
-	s, err := g.Snapshot(c, box)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(g.PutFile(c, box, "f", strings.NewReader("x"), 0))(t)
+	s := must.Get(g.Snapshot(c, box))(t)
 	p := &pool{}
 	o := g.opts
 	o.Pool = p
@@ -185,9 +176,7 @@ func TestPoolTakesTheStore(t *testing.T) {
 	if list := listSnapshots(e, Caller{}); len(list) != 1 {
 		t.Errorf("the operator sees %+v", list)
 	}
-	if err := token.Revoke(g.state, tok.ID(), "", time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, token.Revoke(g.state, tok.ID(), "", time.Time{}))
 	if list := listSnapshots(e, Caller{}); len(list) > 0 || len(p.files) > 0 {
 		t.Errorf("after its revocation: %+v", list)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"brig/agent/audit"
 	"brig/agent/token"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -22,11 +23,8 @@ import (
 func TestSandboxesAndFilesAreWrittenDown(t *testing.T) {
 	g := newGuarded(t)
 	c := g.caller(g.mint(token.Block{Agent: "bot"}))
-	box, err := g.CreateSandbox(context.Background(), c,
-		&SandboxRequest{Files: map[string]File{"/input/given": {Data: []byte("in")}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := must.Get(g.CreateSandbox(context.Background(), c,
+		&SandboxRequest{Files: map[string]File{"/input/given": {Data: []byte("in")}}}))(t)
 	for _, r := range []io.Reader{strings.NewReader("print('PWNED')"),
 		iotest.DataErrReader(strings.NewReader("print('PWNED')")),
 		iotest.OneByteReader(strings.NewReader("print('PWNED')"))} {
@@ -78,21 +76,11 @@ func TestSandboxesAndFilesAreWrittenDown(t *testing.T) {
 
 // Nothing happens unrecorded: a log that cannot be written refuses each of them, and leaves all as it was.
 func TestUnrecordedIsUndone(t *testing.T) {
-	log, err := audit.Open(audit.Options{Path: filepath.Join(t.TempDir(), "audit.jsonl")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(audit.Open(audit.Options{Path: filepath.Join(t.TempDir(), "audit.jsonl")}))(t)
 	e := newEngine(t, Options{Audit: log})
-	box, err := e.CreateSandbox(context.Background(), Caller{}, &SandboxRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.PutFile(Caller{}, box.ID, "f", strings.NewReader("before"), 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	box := must.Get(e.CreateSandbox(context.Background(), Caller{}, &SandboxRequest{}))(t)
+	must.Get(e.PutFile(Caller{}, box.ID, "f", strings.NewReader("before"), 0))(t)
+	must.Do(t, log.Close())
 	_, put := e.PutFile(Caller{}, box.ID, "f", strings.NewReader("after"), 0)
 	_, create := e.CreateSandbox(context.Background(), Caller{}, &SandboxRequest{})
 	for what, err := range map[string]error{"put": put, "delete": e.DeleteFile(Caller{}, box.ID, "f"),

@@ -15,6 +15,7 @@ import (
 
 	"brig/agent/policy"
 	"brig/agent/workspace"
+	"brig/internal/test/must"
 	"brig/netns/egress"
 	policies "brig/netns/egress/policy"
 	"brig/nsjail"
@@ -141,10 +142,7 @@ func TestInlineFiles(t *testing.T) {
 
 // Rules replace those of the base, and its denials and bounds stay.
 func TestNetworkOfARequest(t *testing.T) {
-	base, err := policies.ParseRule("https://base.example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(policies.ParseRule("https://base.example"))(t)
 	own := &policies.Policy{Allow: []policies.Rule{base}, BlockedHosts: []string{"evil.example"}, MaxBytes: 7}
 	s := nsjail.Spec{Net: nsjail.NetEgress, Egress: own}
 	if no := network(&s, nil); no != nil || s.Egress != own {

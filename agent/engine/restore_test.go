@@ -9,21 +9,16 @@ import (
 	"time"
 
 	"brig/agent/keep"
+	"brig/internal/test/must"
 )
 
 // stored returns the files of a store, by their names.
 func stored(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(os.ReadDir(dir))(t)
 	files := map[string]string{}
 	for _, f := range list {
-		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(dir, f.Name())))(t)
 		files[f.Name()] = string(text)
 	}
 	return files
@@ -84,13 +79,9 @@ func TestBaseAndChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, told := filepath.Join(t.TempDir(), "store"), ""
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(dir, 0o700))
 			for name, text := range c.files {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 			}
 			e := newEngine(t, Options{Store: dir, SaveEvery: time.Hour,
 				StoreFailed: func(id, what string, err error) { told += err.Error() }})

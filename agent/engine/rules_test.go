@@ -13,31 +13,23 @@ import (
 	"brig/agent/audit"
 	"brig/agent/policy"
 	"brig/agent/token"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
 func parsed(t *testing.T, doc string) *policy.Policy {
 	t.Helper()
-	p, err := policy.Parse([]byte(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(policy.Parse([]byte(doc)))(t)
 }
 
 // lines are the events of a log, by their kind.
 func lines(t *testing.T, path string) map[string][]map[string]any {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	found := map[string][]map[string]any{}
 	for line := range strings.Lines(string(text)) {
 		var e map[string]any
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &e))
 		found[e["event"].(string)] = append(found[e["event"].(string)], e)
 	}
 	return found
@@ -46,14 +38,8 @@ func lines(t *testing.T, path string) map[string][]map[string]any {
 // A run passes the engine's policy and the token's, both narrow it or refuse, and everything is written down.
 func TestPolicyTokenAndAudit(t *testing.T) {
 	dir := t.TempDir()
-	log, err := audit.Open(audit.Options{Path: filepath.Join(dir, "audit.jsonl")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ledger, err := token.OpenLedger(filepath.Join(dir, "state"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(audit.Open(audit.Options{Path: filepath.Join(dir, "audit.jsonl")}))(t)
+	ledger := must.Get(token.OpenLedger(filepath.Join(dir, "state")))(t)
 	pub, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -61,16 +47,10 @@ func TestPolicyTokenAndAudit(t *testing.T) {
 	e := newEngine(t, Options{Policies: []*policy.Policy{parsed(t,
 		`{"name":"site","commands":["*"],"languages":["python"],"seccomp":["default"],"network":{"modes":["loopback"]},"environment":{"set":["*"]},"limits":{"wall":"20s"},"sandbox":{"operations":["create","get"]}}`)},
 		Audit: log, Ledger: ledger, TokenKeys: []ed25519.PublicKey{pub}})
-	tok, err := token.Mint(key, token.Block{Agent: "bot", Runs: 3, Expires: time.Now().Add(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	narrow, err := token.Attenuate(tok,
+	tok := must.Get(token.Mint(key, token.Block{Agent: "bot", Runs: 3, Expires: time.Now().Add(time.Hour)}))(t)
+	narrow := must.Get(token.Attenuate(tok,
 		token.Block{Policy: json.RawMessage(
-			`{"name":"echo","commands":["echo"],"seccomp":["default"],"network":{"modes":["loopback"]},"limits":{"wall":"5s"}}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+			`{"name":"echo","commands":["echo"],"seccomp":["default"],"network":{"modes":["loopback"]},"limits":{"wall":"5s"}}`)}))(t)
 	c, no := e.Authenticate(narrow.Text(), time.Now())
 	if no != nil {
 		t.Fatal(no)
@@ -114,9 +94,7 @@ func TestPolicyTokenAndAudit(t *testing.T) {
 	if _, no := e.Authenticate(narrow.Text(), time.Now().Add(2*time.Hour)); no == nil {
 		t.Error("an expired token")
 	}
-	if err := token.Revoke(filepath.Join(dir, "state"), tok.ID(), "test", time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, token.Revoke(filepath.Join(dir, "state"), tok.ID(), "test", time.Time{}))
 	if _, no := e.Authenticate(narrow.Text(), time.Now()); no == nil {
 		t.Error("a child of a revoked token")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"brig/agent/policy"
 	"brig/agent/token"
+	"brig/internal/test/must"
 )
 
 // codeOf returns the code of an error that is a Refusal; "" for nil.
@@ -58,19 +59,11 @@ func TestOperationsOfAPolicy(t *testing.T) {
 				list = append(list, op)
 			}
 		}
-		text, err := json.Marshal(map[string]any{"open": true, "sandbox": map[string]any{"operations": list}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(map[string]any{"open": true, "sandbox": map[string]any{"operations": list}}))(t)
 		p := &policy.Policy{Open: true}
 		e := newEngine(t, Options{Policies: []*policy.Policy{p}})
-		box, err := e.CreateSandbox(ctx, me, &SandboxRequest{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := e.PutFile(me, box.ID, "there", strings.NewReader("x"), 0); err != nil {
-			t.Fatal(err)
-		}
+		box := must.Get(e.CreateSandbox(ctx, me, &SandboxRequest{}))(t)
+		must.Get(e.PutFile(me, box.ID, "there", strings.NewReader("x"), 0))(t)
 		e.opts.Policies = []*policy.Policy{parsed(t, string(text))}
 		for _, op := range []string{"put", "get", "list", "create", "delete"} { // delete is the last
 			want := ""
@@ -160,9 +153,7 @@ func TestAuthenticate(t *testing.T) {
 	if first.Grant != again.Grant || first.Agent != "bot" || len(first.Grant.policies) != 1 {
 		t.Errorf("%+v %+v", first, again)
 	}
-	if err := token.Revoke(g.state, good.ID(), "", time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, token.Revoke(g.state, good.ID(), "", time.Time{}))
 	if _, no := g.Authenticate(good.Text(), time.Now()); no == nil || no.Code != token.CodeRevoked {
 		t.Errorf("revoked: %+v", no)
 	}

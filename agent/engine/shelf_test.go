@@ -16,6 +16,7 @@ import (
 
 	"brig/agent/token"
 	"brig/agent/workspace"
+	"brig/internal/test/must"
 )
 
 // inSandbox runs a script in a sandbox.
@@ -30,11 +31,7 @@ func inSandbox(t *testing.T, e *Engine, c Caller, id, script string) string {
 
 func newSandbox(t *testing.T, e *Engine, c Caller, r SandboxRequest) *SandboxInfo {
 	t.Helper()
-	box, err := e.CreateSandbox(context.Background(), c, &r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return box
+	return must.Get(e.CreateSandbox(context.Background(), c, &r))(t)
 }
 
 // hostile is a tree such as a payload may leave: what a snapshot keeps, and what it must not follow or keep.
@@ -65,10 +62,7 @@ func TestSnapshot(t *testing.T) {
 			me, other := Caller{Agent: "me"}, Caller{Agent: "other"}
 			box := newSandbox(t, e, me, SandboxRequest{Disk: 4 << 20, Inodes: 500})
 			inSandbox(t, e, me, box.ID, hostile)
-			s, err := e.Snapshot(me, box.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(e.Snapshot(me, box.ID))(t)
 			if s.State != "idle" || s.Disk != 4<<20 || s.Inodes != 500 || s.Sandbox != box.ID || s.Bytes < 1<<20 ||
 				!strings.Contains(s.LeftOut, "2 × reserved name") || !strings.Contains(s.LeftOut, "FIFO") || !strings.Contains(s.LeftOut, "socket") {
 				t.Errorf("%+v", s)
@@ -129,18 +123,13 @@ func TestSnapshotQuota(t *testing.T) {
 	inSandbox(t, e, me, box.ID, "head -c 6000000 /dev/urandom >/work/f")
 	var ids []string
 	for range 2 {
-		s, err := e.Snapshot(me, box.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(e.Snapshot(me, box.ID))(t)
 		ids = append(ids, s.ID)
 	}
 	if _, err := e.Snapshot(me, box.ID); codeOf(err) != workspace.CodeTooMany {
 		t.Errorf("%v", err)
 	}
-	if err := e.DeleteSnapshot(me, ids[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.DeleteSnapshot(me, ids[0]))
 	if _, err := e.CreateSandbox(context.Background(), me, &SandboxRequest{Disk: 24 << 20, Inodes: 100}); codeOf(err) != workspace.CodeTooBig {
 		t.Errorf("%v", err)
 	}
@@ -248,9 +237,7 @@ func restart(t *testing.T, e *Engine, o Options, kill bool) *Engine {
 	t.Helper()
 	if kill {
 		to := filepath.Join(t.TempDir(), "copy")
-		if err := errors.Join(os.CopyFS(to, os.DirFS(o.Store)), os.Chmod(to, 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.CopyFS(to, os.DirFS(o.Store)), os.Chmod(to, 0o700)))
 		o.Store = to
 	} else if err := e.Close(); err != nil {
 		t.Fatal(err)
@@ -276,10 +263,7 @@ func TestSandboxStore(t *testing.T) {
 		t.Run(fmt.Sprint("kill ", kill), func(t *testing.T) {
 			o := Options{Store: filepath.Join(t.TempDir(), "store"), SaveEvery: 20 * time.Millisecond,
 				StoreFailed: func(id, what string, err error) { t.Errorf("%s %s: %v", id, what, err) }}
-			e, err := New(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(New(o))(t)
 			if first := e; kill {
 				t.Cleanup(func() { first.Close() })
 			}
@@ -287,24 +271,14 @@ func TestSandboxStore(t *testing.T) {
 			box := newSandbox(t, e, me, SandboxRequest{Disk: 4 << 20, Inodes: 500, TTL: Seconds(time.Hour)})
 			gone := newSandbox(t, e, me, SandboxRequest{})
 			inSandbox(t, e, me, box.ID, hostile)
-			snap, err := e.Snapshot(me, box.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := e.PutFile(me, box.ID, "/work/put", strings.NewReader("put"), 0); err != nil {
-				t.Fatal(err)
-			}
+			snap := must.Get(e.Snapshot(me, box.ID))(t)
+			must.Get(e.PutFile(me, box.ID, "/work/put", strings.NewReader("put"), 0))(t)
 			awaitSaved(t, e, me, box.ID)
-			if err := e.DeleteSandbox(me, gone.ID); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.DeleteSandbox(me, gone.ID))
 			if !kill { // the last save is that of Close
 				inSandbox(t, e, me, box.ID, "echo last >/work/last")
 			}
-			before, err := e.Sandbox(me, box.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := must.Get(e.Sandbox(me, box.ID))(t)
 			e = restart(t, e, o, kill)
 			list := listSandboxes(e, me)
 			if len(list) != 1 || len(listSandboxes(e, Caller{Agent: "other"})) > 0 {
@@ -340,31 +314,16 @@ func TestDamagedStore(t *testing.T) {
 	var told []string
 	o := Options{Store: filepath.Join(t.TempDir(), "store"),
 		StoreFailed: func(id, what string, err error) { told = append(told, id+" "+what+": "+err.Error()) }}
-	e, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(o))(t)
 	me := Caller{Agent: "me"}
 	good, bad := newSandbox(t, e, me, SandboxRequest{}), newSandbox(t, e, me, SandboxRequest{})
 	short := newSandbox(t, e, me, SandboxRequest{TTL: Seconds(time.Second)})
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(filepath.Join(o.Store, bad.ID), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(f, "x"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Close())
+	f := must.Get(os.OpenFile(filepath.Join(o.Store, bad.ID), os.O_RDWR, 0))(t)
+	must.Get(io.WriteString(f, "x"))(t)
 	f.Close()
-	text, err := os.ReadFile(filepath.Join(o.Store, good.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(o.Store, "sb_copy"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(o.Store, good.ID)))(t)
+	must.Do(t, os.WriteFile(filepath.Join(o.Store, "sb_copy"), text, 0o600))
 	time.Sleep(time.Until(short.Created.Add(time.Second)))
 	e = restart(t, e, o, true)
 	if list := listSandboxes(e, me); len(list) != 1 || list[0].ID != good.ID {
@@ -387,13 +346,9 @@ func TestStoreOfTokens(t *testing.T) {
 	bot, gone := g.mint(token.Block{Agent: "bot"}), g.mint(token.Block{Agent: "bot"})
 	kept, lost := g.sandbox(g.caller(bot)), g.sandbox(g.caller(gone))
 	for tok, id := range map[*token.Token]string{bot: kept, gone: lost} {
-		if _, err := g.PutFile(g.caller(tok), id, "f", strings.NewReader("x"), 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(g.PutFile(g.caller(tok), id, "f", strings.NewReader("x"), 0))(t)
 		awaitSaved(t, g.Engine, g.caller(tok), id)
-		if _, err := g.Snapshot(g.caller(tok), id); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(g.Snapshot(g.caller(tok), id))(t)
 	}
 	narrow := g.caller(g.narrow(bot, token.Block{Note: "narrower"}))
 	o := g.opts
@@ -405,9 +360,7 @@ func TestStoreOfTokens(t *testing.T) {
 		t.Errorf("without a key: %q", told)
 	}
 	sandbox, snapshots := g.caller(gone), listSnapshots(g.Engine, g.caller(bot))
-	if err := token.Revoke(g.state, gone.ID(), "", time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, token.Revoke(g.state, gone.ID(), "", time.Time{}))
 	told = nil
 	e := restart(t, g.Engine, o, true)
 	if list := listSandboxes(e, Caller{}); len(list) != 1 || list[0].ID != kept || len(told) != 2 {
@@ -427,9 +380,7 @@ func TestStoreOfTokens(t *testing.T) {
 			t.Errorf("a narrower token and %s: %v", what, err)
 		}
 	}
-	if err := token.Revoke(g.state, bot.ID(), "", time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, token.Revoke(g.state, bot.ID(), "", time.Time{}))
 	e.leases.look(time.Now())
 	if names, err := e.shelf.dir.Names(); len(names) > 0 || err != nil || len(listSnapshots(e, Caller{})) > 0 {
 		t.Errorf("after its revocation: %q, %v", names, err)
@@ -448,15 +399,9 @@ func TestSavedWithoutALease(t *testing.T) {
 		t.Fatal(no)
 	}
 	g.shelf.save(box)
-	s, err := g.Snapshot(c, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(g.Snapshot(c, id))(t)
 	for _, name := range []string{id, s.ID} {
-		f, err := g.shelf.dir.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(g.shelf.dir.Load(name))(t)
 		var r kept
 		if err := errors.Join(json.Unmarshal(f.Meta, &r), f.Close()); err != nil || !r.Until.Equal(end) {
 			t.Errorf("%s: until %v, %v", name, r.Until, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brig/agent/policy"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -16,9 +17,7 @@ func warmEngine(t *testing.T, o Options) *Engine {
 	t.Helper()
 	o.Warm = []Warm{{Language: "py", Count: 1, Imports: []string{"json"}}}
 	e := newEngine(t, o)
-	if err := e.Prestart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Prestart(t.Context()))
 	return e
 }
 
@@ -36,10 +35,7 @@ func awaitWarm(t *testing.T, e *Engine) {
 
 func TestWarmInterpreters(t *testing.T) {
 	e := warmEngine(t, Options{})
-	box, err := e.CreateSandbox(context.Background(), Caller{}, &SandboxRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := must.Get(e.CreateSandbox(context.Background(), Caller{}, &SandboxRequest{}))(t)
 	const code = "import sys, os\nprint(sys.argv[1:], sys.stdin.read(), 'json' in sys.modules, os.environ.get('A'))"
 	for name, x := range map[string]struct {
 		change func(*Request)

@@ -9,16 +9,14 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
 
 func open(t *testing.T, path string) *Dir {
 	t.Helper()
-	d, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Open(path))(t)
 	t.Cleanup(func() { d.Close() })
 	return d
 }
@@ -45,18 +43,9 @@ func TestSaveAndLoad(t *testing.T) {
 	d := open(t, path)
 	const id = "sb_one"
 	for _, layer := range []string{"", "first\n", strings.Repeat("longer\n", 100_000), "short"} {
-		saved, err := d.Save(id, content(layer, map[string]int{"a": 1}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		loaded, err := d.Load(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		memory, err := Memory(content(layer, map[string]int{"a": 1}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		saved := must.Get(d.Save(id, content(layer, map[string]int{"a": 1})))(t)
+		loaded := must.Get(d.Load(id))(t)
+		memory := must.Get(Memory(content(layer, map[string]int{"a": 1})))(t)
 		for _, k := range []*File{saved, loaded, memory} {
 			if got := text(t, k); got != layer+`{"a":1}` {
 				t.Errorf("%.40q", got)
@@ -85,10 +74,8 @@ func TestSaveAndLoad(t *testing.T) {
 // What an earlier process has not finished is removed, and its earlier file is whole.
 func TestUnfinished(t *testing.T) {
 	path := t.TempDir()
-	if err := errors.Join(os.Chmod(path, 0o700), os.WriteFile(path+"/"+temporary+"sb_one", []byte("half"), 0o600),
-		os.WriteFile(path+"/other", nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Chmod(path, 0o700), os.WriteFile(path+"/"+temporary+"sb_one", []byte("half"), 0o600),
+		os.WriteFile(path+"/other", nil, 0o600)))
 	d := open(t, path)
 	if names, err := d.Names(); len(names) > 0 || err != nil {
 		t.Error(names, err)
@@ -101,24 +88,14 @@ func TestUnfinished(t *testing.T) {
 // Every changed, added or missing byte is found.
 func TestTampering(t *testing.T) {
 	path := t.TempDir()
-	if err := os.Chmod(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(path, 0o700))
 	d := open(t, path)
-	k, err := d.Save("sb_one", content("some text", map[string]int{"size": 7}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(d.Save("sb_one", content("some text", map[string]int{"size": 7})))(t)
 	k.Close()
-	good, err := os.ReadFile(path + "/sb_one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(os.ReadFile(path + "/sb_one"))(t)
 	try := func(what string, data []byte) {
 		t.Helper()
-		if err := os.WriteFile(path+"/sb_one", data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path+"/sb_one", data, 0o600))
 		if _, err := d.Load("sb_one"); !errors.Is(err, errDamaged) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -135,14 +112,9 @@ func TestTampering(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := os.CreateTemp(t.TempDir(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.CreateTemp(t.TempDir(), ""))(t)
 		defer file.Close()
-		if _, err := file.WriteAt(data, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(file.WriteAt(data, 0))(t)
 		if k, err := check(file); err == nil && k.Size() > int64(len(data)) {
 			t.Error("more than there is")
 		}
@@ -153,18 +125,14 @@ func FuzzLoad(f *testing.F) {
 func TestOthersAccess(t *testing.T) {
 	for _, mode := range []os.FileMode{0o777, 0o770, 0o701, 0o750} {
 		path := t.TempDir()
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(path, mode))
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "chmod 700") {
 			t.Errorf("%o: %v", mode, err)
 		}
 	}
 	path := t.TempDir()
 	link := path + "/link"
-	if err := errors.Join(os.Chmod(path, 0o700), os.Symlink(path, link)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Chmod(path, 0o700), os.Symlink(path, link)))
 	if _, err := Open(link); err == nil {
 		t.Error("a symbolic link is opened")
 	}
@@ -172,9 +140,7 @@ func TestOthersAccess(t *testing.T) {
 		t.Error("the root directory is opened")
 	}
 	if os.Geteuid() == 0 {
-		if err := os.Chown(path, asuser.UID, asuser.UID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chown(path, asuser.UID, asuser.UID))
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "belongs to user") {
 			t.Errorf("another's: %v", err)
 		}
@@ -186,9 +152,7 @@ func TestOthersAccess(t *testing.T) {
 		"directory": func(p string) error { return os.Mkdir(p, 0o700) },
 		"writable":  func(p string) error { return errors.Join(os.WriteFile(p, nil, 0o600), os.Chmod(p, 0o666)) },
 	} {
-		if err := make(path + "/sb_x" + name); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, make(path+"/sb_x"+name))
 		if _, err := d.Load("sb_x" + name); err == nil || errors.Is(err, errDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}

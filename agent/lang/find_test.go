@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -45,19 +46,11 @@ func TestFoundAsTheJailShowsIt(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "sh")
 	for name, text := range map[string]string{"out": outside, "back": outside + "-back", "loop": "loop",
 		"in": "/usr/bin/../../bin/sh", "up": "../../bin/sh"} {
-		if err := os.Symlink(text, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(text, filepath.Join(dir, name)))
 	}
-	if err := os.WriteFile(outside, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/usr/bin/sh", outside+"-back"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "private"), []byte("#!/bin/sh\n"), 0o750); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(outside, []byte("#!/bin/sh\n"), 0o755))
+	must.Do(t, os.Symlink("/usr/bin/sh", outside+"-back"))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "private"), []byte("#!/bin/sh\n"), 0o750))
 	for name, want := range map[string]bool{"out": false, "back": false, "loop": false, "private": false, "in": true,
 		"up": true} {
 		q := program{path: filepath.Join(dir, name)}
@@ -71,28 +64,17 @@ func TestFoundAsTheJailShowsIt(t *testing.T) {
 func TestFindIn(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"usr/bin", "bin", "opt"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(dir, d), 0o755))
 	}
 	for name, text := range map[string]string{"usr/bin/perl": "/opt/perl5",
 		"usr/bin/bash": "/bin/../../../../../../bin/outside", "usr/bin/node": "/proc/self/exe"} {
-		if err := os.Symlink(text, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(text, filepath.Join(dir, name)))
 	}
 	for _, name := range []string{"opt/perl5", "bin/sh"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o755))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "bin/ruby"), []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	l, err := FindIn(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "bin/ruby"), []byte("x"), 0o644))
+	l := must.Get(FindIn(dir))(t)
 	var names []string
 	for _, i := range l.List() {
 		names = append(names, i.Name+" "+i.Path)
@@ -119,14 +101,10 @@ func TestFindIn(t *testing.T) {
 func TestInAnImage(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"usr", "proc", "dev", "tmp", "work", "output", "input", "etc", "run", "sys"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(dir, d), 0o755))
 	}
 	for p := filepath.Clean(dir); len(p) > len(os.TempDir()); p = filepath.Dir(p) { // the jail's user has to reach it
-		if err := os.Chmod(p, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(p, 0o755))
 	}
 	l := &Languages{base: nsjail.Spec{Rootfs: nsjail.Rootfs{Path: dir}}, dir: codeDirImage}
 	l.look()
@@ -139,9 +117,7 @@ func TestInAnImage(t *testing.T) {
 	s.spec.Mounts = []nsjail.Mount{{Type: nsjail.MountBind, Source: "/usr", Target: "/usr"}}
 	for _, name := range []string{"bin", "lib", "lib64"} {
 		if text, err := os.Readlink("/" + name); err == nil {
-			if err := os.Symlink(text, filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink(text, filepath.Join(dir, name)))
 		}
 	}
 	got := s.run(t, l, "perl")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -66,9 +67,7 @@ func fillInVolume(t *testing.T, l *Languages, keep string) {
 		!strings.Contains(err.Error(), "package no/such is not in std") || l.goCache != nil {
 		t.Errorf("%v", err)
 	}
-	if err := l.FillGoCache(t.Context(), runner(t), v.ID()+"/go", "unsafe"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.FillGoCache(t.Context(), runner(t), v.ID()+"/go", "unsafe"))
 	got := story{code: "package main\nfunc main() { println(1) }"}
 	got.spec.Mounts = []nsjail.Mount{{Type: nsjail.MountData, Target: "/input/x", Content: "x"}}
 	if r := got.run(t, l, "go"); r.messages != "1\n" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -79,9 +80,7 @@ func need(t *testing.T, l *Languages, language string) {
 	if language == "java" && asuser.Second() {
 		t.Skip("a start of Java takes more than a second of processor time, and has been seen in the first run")
 	}
-	if err := l.Try(context.Background(), runner(t), language); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Try(context.Background(), runner(t), language))
 	if no := l.Prepare(new(nsjail.Job), language, "", nil); no != nil {
 		t.Skip(no.Message) // a machine may have it, and it may not work in a jail
 	}

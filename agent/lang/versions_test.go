@@ -8,15 +8,14 @@ import (
 	"sync"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
 func TestVersions(t *testing.T) {
 	l := Find()
 	before := l.List()
-	if err := l.Versions(t.Context(), runner(t)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Versions(t.Context(), runner(t)))
 	list := l.List()
 	if len(list) == 0 || len(list) > len(before) {
 		t.Fatalf("%+v, and before %+v", list, before)
@@ -81,9 +80,7 @@ func TestVersionsOfBrokenPrograms(t *testing.T) {
 	}
 	l, f := two(), &fake{do: failing}
 	for range 2 {
-		if err := l.Versions(t.Context(), f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Versions(t.Context(), f))
 	}
 	if list := l.List(); len(list) != 1 || list[0].Path != "/usr/bin/python3" || list[0].Version != "3.11.7" ||
 		f.calls != 2 {
@@ -92,9 +89,7 @@ func TestVersionsOfBrokenPrograms(t *testing.T) {
 
 	l = two()
 	l.names["python"].programs = l.names["python"].programs[:1]
-	if err := l.Versions(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Versions(t.Context(), f))
 	no := l.Prepare(new(nsjail.Job), "python", "", nil)
 	if no == nil || no.Code != "language_missing" ||
 		!strings.HasSuffix(no.Message, "/usr/local/bin/python3: failed, exit code 127: pyenv: [31mnot here") {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -18,10 +19,7 @@ import (
 func park(t *testing.T, l *Languages, language string, modules ...string) (takes func(s story) (cold, warm outcome)) {
 	t.Helper()
 	need(t, l, language)
-	name, err := l.CanPark(language, modules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	name := must.Get(l.CanPark(language, modules))(t)
 	prepare := func(s story) (*nsjail.Job, *nsjail.Handover) {
 		j := &nsjail.Job{Spec: s.spec}
 		j.Spec.Limits.Wall = nsjail.Duration(2 * time.Minute)
@@ -34,9 +32,7 @@ func park(t *testing.T, l *Languages, language string, modules ...string) (takes
 	kind := j.Spec
 	kind.Args, kind.Env, kind.Mounts = h.Args, h.Env, h.Mounts
 	r := runner(t)
-	if err := r.PrestartRunning(kind, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.PrestartRunning(kind, 1))
 	t.Cleanup(func() {
 		if err := r.PrestartRunning(kind, 0); err != nil {
 			t.Error(err)
@@ -54,10 +50,7 @@ func park(t *testing.T, l *Languages, language string, modules ...string) (takes
 			j.Stdin = strings.NewReader(s.stdin)
 		}
 		j.Handover = l.Handover(j, modules)
-		result, err := r.Execute(context.Background(), j)
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := must.Get(r.Execute(context.Background(), j))(t)
 		if !result.Warm {
 			t.Errorf("no parked interpreter has run %q", s.code)
 		}
@@ -286,10 +279,8 @@ func TestParkWithoutUserSite(t *testing.T) {
 	}
 	venv := t.TempDir()
 	python := venv + "/bin/python3"
-	if err := errors.Join(os.Mkdir(venv+"/bin", 0o755), os.Symlink("/usr/bin/python3", python),
-		os.WriteFile(venv+"/pyvenv.cfg", []byte("home = /usr/bin\n"), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(venv+"/bin", 0o755), os.Symlink("/usr/bin/python3", python),
+		os.WriteFile(venv+"/pyvenv.cfg", []byte("home = /usr/bin\n"), 0o644)))
 	if out, err := exec.Command(python, "-c", bootPython).CombinedOutput(); err == nil ||
 		string(out) != want+"its virtual environment is without system site-packages\n" {
 		t.Errorf("%s, %v", out, err)

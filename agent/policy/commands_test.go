@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -14,9 +15,7 @@ func TestCommandsByTheFileThatIsExecuted(t *testing.T) {
 	root := image(t)
 	host := t.TempDir()
 	for name, to := range map[string]string{"python3": filepath.Join(root, "usr/bin/python3.11"), "git": "/bin/sh"} {
-		if err := os.Symlink(to, filepath.Join(host, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, filepath.Join(host, name)))
 	}
 	p := parsed(t, fmt.Sprintf(`{"name":"p","commands":["python3","/usr/bin/git","ls","plain","secretive","out","nowhere"],
 		"paths":{"roots":[%q],"read":["/"],"write":[%q],"targets":["/usr","/opt","/t"]},"environment":{"set":["PATH"],"pass":["PATH"]}}`, root, host))

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // quiet is a policy that Lint has nothing to say about. Its lines are replaced by those of a case.
@@ -20,9 +22,7 @@ func policyWith(commands, more, limits string) string {
 
 func TestLint(t *testing.T) {
 	link := t.TempDir() + "/link"
-	if err := os.Symlink("/usr/share", link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("/usr/share", link))
 	egress := func(rules string) string {
 		return `"network": {"modes": ["egress"], "egress": {"allow": [` + rules + `]}},`
 	}

@@ -4,16 +4,14 @@ import (
 	"reflect"
 	"testing"
 
+	"brig/internal/test/must"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 
 // The profile any changes nothing and refuses nothing that nsjail takes.
 func TestAnyIsNeutral(t *testing.T) {
-	p, err := LoadProfile("", "any")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(LoadProfile("", "any"))(t)
 	s := nsjail.Spec{Args: []string{"/work/x"}, Env: []string{"LD_PRELOAD=x", "API_KEY=y"}, PassEnv: []string{"*"},
 		User: "0", TTY: true, NoInit: true, Seccomp: "unconfined",
 		Net: nsjail.NetEgress, Egress: &egress.Policy{Allow: []egress.Rule{{CIDR: "192.0.2.1",
@@ -64,10 +62,7 @@ func TestOpenPoliciesJudgeWhatTheyMention(t *testing.T) {
 		`{"extends":"minimal","open":true,"languages":["python"]}`: {nsjail.Spec{Args: []string{"bash"}}, false},
 	} {
 		p := parsed(t, text)
-		data, err := p.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(p.JSON())(t)
 		for _, p := range []*Policy{p, parsed(t, string(data))} {
 			if j := decided(t, p, c.s); (j.Verdict.Refusal == nil) != c.ok {
 				t.Errorf("%s: %v", text, j.Verdict.Refusal)
@@ -103,9 +98,7 @@ func TestSeal(t *testing.T) {
 				t.Errorf("%s: %s", command, code)
 			}
 		}
-		if err := p.Seal(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Seal())
 	}
 	bad := parsed(t, `{"name":"p","commands":["cat"]}`)
 	bad.Features = []string{"no-such-feature"}

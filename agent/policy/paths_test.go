@@ -6,24 +6,18 @@ import (
 	"path/filepath"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
 func TestPaths(t *testing.T) {
-	host, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	for _, dir := range []string{"data/sub", "database", "out/sub", "secret"} {
-		if err := os.MkdirAll(filepath.Join(host, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(host, dir), 0o755))
 	}
 	for link, to := range map[string]string{"data/link": "../secret", "alias": "data", "out/swap": "../secret",
 		"out/good": "../data"} {
-		if err := os.Symlink(to, filepath.Join(host, link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, filepath.Join(host, link)))
 	}
 	p := parsed(t, fmt.Sprintf(`{"commands":["*"],"paths":{"read":["%[1]s/data"],"write":["%[1]s/out"],"targets":["/opt/x"]}}`, host))
 	bind := func(source, target string, write bool) nsjail.Mount {
@@ -33,14 +27,8 @@ func TestPaths(t *testing.T) {
 		}
 		return m
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	up, err := filepath.Rel(here, host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := must.Get(os.Getwd())(t)
+	up := must.Get(filepath.Rel(here, host))(t)
 	for i, c := range []struct {
 		m  nsjail.Mount
 		ok bool

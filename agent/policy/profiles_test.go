@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func TestBuiltInProfiles(t *testing.T) {
@@ -25,10 +27,7 @@ func TestBuiltInProfiles(t *testing.T) {
 		if p.Name != name || p.Description == "" {
 			t.Errorf("%s: name %q, description %q", name, p.Name, p.Description)
 		}
-		data, err := p.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(p.JSON())(t)
 		again, err := Parse(data)
 		if err != nil {
 			t.Errorf("%s: what JSON writes is not read back: %v", name, err)
@@ -43,9 +42,7 @@ func TestBuiltInProfiles(t *testing.T) {
 func TestInheritance(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	write("mine.json", `{"extends":"minimal","commands":["cat"],"limits":{"wall":"5s"},"description":"x"}`)
 	write("minimal.json", `{"commands":["true"],"limits":{"memory":"1g","wall":"9s"},"description":"the operator's"}`)
@@ -58,10 +55,7 @@ func TestInheritance(t *testing.T) {
 	for i := range maxDepth + 2 {
 		write("d"+string(rune('a'+i))+".json", `{"extends":"d`+string(rune('b'+i))+`"}`)
 	}
-	p, err := LoadProfile(dir, "mine")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(LoadProfile(dir, "mine"))(t)
 	// The operator's own minimal comes before the built-in one; each key of limits is replaced by itself.
 	if p.Limits.Memory != 1<<30 || p.Limits.Wall.String() != "5s" || len(p.Commands) != 1 ||
 		p.Commands[0].Command != "cat" || p.Name != "mine" || p.Description != "x" {
@@ -84,9 +78,7 @@ func TestInheritance(t *testing.T) {
 			t.Errorf("%q: %v, want %q", name, err, want)
 		}
 	}
-	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "link.json")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("/etc/hostname", filepath.Join(dir, "link.json")))
 	if _, err := LoadProfile(dir, "link"); err == nil {
 		t.Error("a link that leads out of the directory was followed")
 	}
@@ -155,10 +147,7 @@ func TestParseErrorsNameThePlace(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, name := range BuiltIn() {
-		data, err := builtIn.ReadFile("profiles/" + name + ".json")
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(builtIn.ReadFile("profiles/" + name + ".json"))(f)
 		f.Add(data)
 	}
 	f.Add([]byte(`{"extends":"any","limits":{"wall":0.5,"refuse":["wall"]},"network":{"publish":["8000-8010"]},"commands":[{"command":"git","deny":[["...","-c"]]}]}`))
@@ -170,10 +159,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		text, err := p.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(p.JSON())(t)
 		again, err := Parse(text)
 		if err != nil {
 			t.Fatalf("its own JSON: %v\n%s", err, text)

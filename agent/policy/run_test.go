@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -18,10 +19,7 @@ func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
 
 // What the built-in profiles make of a run is a run: the narrowed Spec starts, and what was refused has not run.
 func TestProfilesRun(t *testing.T) {
-	runner, err := nsjail.NewRunner()
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := must.Get(nsjail.NewRunner())(t)
 	defer runner.Close()
 	for _, c := range []struct {
 		profile, code, out string
@@ -34,10 +32,7 @@ func TestProfilesRun(t *testing.T) {
 		{"node", "", "42\n", []string{"node", "-e", "console.log(6*7)"}},
 		{"build", "", "42\n", []string{"sh", "-c", "echo $((6*7))"}},
 	} {
-		p, err := LoadProfile("", c.profile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(LoadProfile("", c.profile))(t)
 		if _, err := exec.LookPath(c.args[0]); err != nil && c.code == "" {
 			t.Logf("%s is not tried: %v", c.profile, err)
 			continue

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
@@ -18,9 +19,7 @@ var update = flag.Bool("update", false, "write policy.schema.json")
 
 func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 	var have map[string]any
-	if err := json.Unmarshal(SchemaFile, &have); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(SchemaFile, &have))
 	s := schemaOf(reflect.TypeFor[Policy]())
 	s["properties"].(map[string]any)["$schema"] = map[string]any{"type": "string"}
 	if bare := describe(nil, s, have); len(bare) > 0 {
@@ -36,15 +35,10 @@ func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 	items(part(s, "network", "modes"))["enum"] = []string{"none", "loopback", "egress", "host"}
 	items(part(s, "shares"))["pattern"] = `^(\*|[a-z0-9][a-z0-9_-]{0,31})(:(` + strings.Join(ShareModes, "|") + `))?$`
 	items(part(s, "sandbox", "operations"))["enum"] = operations
-	want, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(json.MarshalIndent(s, "", "  "))(t)
 	want = append(want, '\n')
 	if *update {
-		if err := os.WriteFile("policy.schema.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile("policy.schema.json", want, 0o644))
 		return
 	}
 	if string(SchemaFile) != string(want) {
@@ -173,14 +167,9 @@ func tagsOf(typ reflect.Type) (tags []string) {
 // A schema check of our own: enough of JSON Schema for the keywords that Schema uses.
 func TestProfilesFitTheSchema(t *testing.T) {
 	var schema map[string]any
-	if err := json.Unmarshal(SchemaFile, &schema); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(SchemaFile, &schema))
 	for _, name := range BuiltIn() {
-		data, err := builtIn.ReadFile("profiles/" + name + ".json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(builtIn.ReadFile("profiles/" + name + ".json"))(t)
 		var doc any
 		if err := json.Unmarshal(data, &doc); err != nil {
 			t.Fatal(name, err)
@@ -192,9 +181,7 @@ func TestProfilesFitTheSchema(t *testing.T) {
 	for _, bad := range []string{`{"comands":[]}`, `{"commands":[{"allow":[]}]}`, `{"limits":{"memory":true}}`,
 		`{"features":["root"]}`, `{"limits":{"wall":-1}}`, `[]`} {
 		var doc any
-		if err := json.Unmarshal([]byte(bad), &doc); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(bad), &doc))
 		if fitsSchema(schema, doc) == "" {
 			t.Error("the schema takes", bad)
 		}

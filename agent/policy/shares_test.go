@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -11,10 +12,7 @@ import (
 // its mode and where mounts may be put.
 func TestShares(t *testing.T) {
 	dir := t.TempDir()
-	f, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(dir))(t)
 	defer f.Close()
 	mount := func(name string, writable bool) nsjail.Spec {
 		return nsjail.Spec{Args: []string{"true"}, Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: dir, Target: "/data/x",
@@ -59,16 +57,9 @@ func TestShares(t *testing.T) {
 // A command in a share is judged by the file that is held, and not by what has been put at its path since.
 func TestCommandInAShare(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(dir+"/held", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(dir+"/held/tool", []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(dir + "/held")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir+"/held", 0o755))
+	must.Do(t, os.WriteFile(dir+"/held/tool", []byte("#!/bin/sh\n"), 0o755))
+	f := must.Get(os.Open(dir + "/held"))(t)
 	defer f.Close()
 	s := nsjail.Spec{Args: []string{"/data/tool"}, Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: dir + "/held",
 		Target: "/data", Held: &nsjail.Held{Name: "data", File: f}}}}
@@ -76,9 +67,7 @@ func TestCommandInAShare(t *testing.T) {
 	if no := decided(t, p, s).Verdict.Refusal; no != nil {
 		t.Error(no)
 	}
-	if err := os.Rename(dir+"/held", dir+"/gone"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(dir+"/held", dir+"/gone"))
 	if no := decided(t, p, s).Verdict.Refusal; no != nil {
 		t.Error("after the directory has moved:", no)
 	}

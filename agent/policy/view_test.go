@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -16,16 +17,10 @@ import (
 func TestResolve(t *testing.T) {
 	root, data := image(t), t.TempDir()
 	for link, to := range map[string]string{"up": "..", "abs": "/etc/passwd", "dir": "/opt/", "slash": "passwd/"} {
-		if err := os.Symlink(to, filepath.Join(root, "etc", link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, filepath.Join(root, "etc", link)))
 	}
-	if err := os.WriteFile(filepath.Join(data, "file"), []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/usr/bin/git", filepath.Join(data, "out")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(data, "file"), []byte("x"), 0o644))
+	must.Do(t, os.Symlink("/usr/bin/git", filepath.Join(data, "out")))
 	s := nsjail.Spec{Rootfs: nsjail.Rootfs{Path: root}, Mounts: []nsjail.Mount{
 		{Type: nsjail.MountBind, Source: data, Target: "/opt/data"},
 		{Type: nsjail.MountBind, Source: data, Target: "/opt/new/deep"},

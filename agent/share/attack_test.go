@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/test/must"
 )
 
 // TestResolve: a path in a request leads to a directory of the share or nowhere.
@@ -15,13 +17,9 @@ func TestResolve(t *testing.T) {
 	top := dirs(t, "data/sub/dir", "data/d", "secret")
 	for link, to := range map[string]string{"out": "../secret", "abs": top + "/secret", "in": "sub", "loop": "loop",
 		"d/up": "..", "magic": "/proc/self/root"} {
-		if err := os.Symlink(to, top+"/data/"+link); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, top+"/data/"+link))
 	}
-	if err := os.WriteFile(top+"/data/file", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(top+"/data/file", nil, 0o644))
 	s := set(t, Share{Name: "data", Dir: top + "/data", Mode: "ro"})
 	for path, want := range map[string]string{"": "/data", "sub": "/data/sub", "sub/dir": "/data/sub/dir"} {
 		dir, where, no := s.Resolve("data", path)
@@ -52,9 +50,7 @@ func TestResolve(t *testing.T) {
 func TestReplaced(t *testing.T) {
 	top := dirs(t, "data/sub", "other/sub")
 	s := set(t, Share{Name: "data", Dir: top + "/data", Mode: "rw"})
-	if err := os.Rename(top+"/data", top+"/old"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(top+"/data", top+"/old"))
 	check := func(what string) {
 		t.Helper()
 		if _, where, no := s.Resolve("data", "sub"); no == nil || no.Code != "share_replaced" {
@@ -63,24 +59,14 @@ func TestReplaced(t *testing.T) {
 	}
 	check("moved away")
 	for what, to := range map[string]string{"a link to another": "other", "a link to itself": "old"} {
-		if err := os.Symlink(to, top+"/data"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, top+"/data"))
 		check(what)
-		if err := os.Remove(top + "/data"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(top+"/data"))
 	}
-	if err := os.Rename(top+"/other", top+"/data"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(top+"/other", top+"/data"))
 	check("another directory")
-	if err := os.Rename(top+"/data", top+"/other"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(top+"/old", top+"/data"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(top+"/data", top+"/other"))
+	must.Do(t, os.Rename(top+"/old", top+"/data"))
 	dir, _, no := s.Resolve("data", "sub")
 	if no != nil {
 		t.Fatal(no)
@@ -92,13 +78,9 @@ func TestReplaced(t *testing.T) {
 // share.
 func TestRaceOfLinks(t *testing.T) {
 	top := dirs(t, "data/a/in", "secret/in")
-	if err := os.Symlink("../secret", top+"/data/b"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("../secret", top+"/data/b"))
 	var secret unix.Stat_t
-	if err := unix.Stat(top+"/secret/in", &secret); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Stat(top+"/secret/in", &secret))
 	s := set(t, Share{Name: "data", Dir: top + "/data", Mode: "rw"})
 	done, swaps := make(chan struct{}), sync.WaitGroup{}
 	swaps.Go(func() {

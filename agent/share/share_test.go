@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func TestParse(t *testing.T) {
@@ -67,24 +69,16 @@ func FuzzParse(f *testing.F) {
 // dirs makes directories below a new one, and returns that.
 func dirs(t *testing.T, names ...string) string {
 	t.Helper()
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	for _, name := range names {
-		if err := os.MkdirAll(filepath.Join(top, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(top, name), 0o755))
 	}
 	return top
 }
 
 func set(t *testing.T, shares ...Share) *Set {
 	t.Helper()
-	s, err := Open(shares)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(shares))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -96,9 +90,7 @@ func set(t *testing.T, shares ...Share) *Set {
 // A share that could be changed through a writable one around it is none; a writable one inside of another is.
 func TestOpen(t *testing.T) {
 	top := dirs(t, "a/b", "ab")
-	if err := os.Symlink("a/b", top+"/link"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("a/b", top+"/link"))
 	share := func(name, dir, mode string) Share { return Share{Name: name, Dir: top + "/" + dir, Mode: mode} }
 	keeps := func(s Share, paths ...string) Share { s.Protect = paths; return s }
 	for name, c := range map[string]struct {

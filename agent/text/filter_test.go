@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"brig/internal/test/must"
 )
 
 // every runs a text through a Filter whole, byte by byte, and in pieces of other sizes, and wants the same each time.
@@ -25,9 +27,7 @@ func every(t *testing.T, in string, o Options) string {
 				t.Fatal(n, err)
 			}
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Close())
 		if b.String() != want {
 			t.Fatalf("%q in pieces of %d is %q, and whole %q", in, size, b.String(), want)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"brig/internal/test/must"
 )
 
 // plainMask is what a masker has to do, written down without a thought for speed.
@@ -62,15 +64,11 @@ func checkFilter(t *testing.T, in []byte, a, b string, split uint64, strip bool)
 		n := min(int(split%7)+1, len(rest))
 		split = split*6364136223846793005 + 1442695040888963407
 		part := bytes.Clone(rest[:n])
-		if _, err := filter.Write(part); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(filter.Write(part))(t)
 		clear(part) // a writer keeps nothing that it was given
 		rest = rest[n:]
 	}
-	if err := filter.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, filter.Close())
 	got := out.String()
 	if got != want {
 		t.Errorf("split: %q, whole: %q", got, want)

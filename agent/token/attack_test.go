@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // chain is a token of three blocks and all that its holders have seen: what each step ended with.
@@ -21,9 +23,9 @@ type chain struct {
 
 func newChain(t testing.TB) chain {
 	public, private := newKey(t)
-	a := must(t)(Mint(private, Block{Expires: noon.Add(time.Hour)}))
-	b := must(t)(Attenuate(a, Block{Runs: 5, Agent: "b"}))
-	c := must(t)(Attenuate(b, Block{Policy: json.RawMessage(`{"languages":["python"]}`), Runs: 1}))
+	a := must.Get(Mint(private, Block{Expires: noon.Add(time.Hour)}))(t)
+	b := must.Get(Attenuate(a, Block{Runs: 5, Agent: "b"}))(t)
+	c := must.Get(Attenuate(b, Block{Policy: json.RawMessage(`{"languages":["python"]}`), Runs: 1}))(t)
 	return chain{public, []*Token{a, b, c}}
 }
 
@@ -49,7 +51,7 @@ func recontent(t testing.TB, b *block, edit func(*Block)) {
 func TestForgery(t *testing.T) {
 	c, other := newChain(t), newChain(t)
 	mine, myKey := newKey(t)
-	sealed := must(t)(Seal(c.last()))
+	sealed := must.Get(Seal(c.last()))(t)
 	resign := func(f *Token, i int, key ed25519.PrivateKey) {
 		f.blocks[i].signature = ed25519.Sign(key, f.signed(i))
 	}
@@ -100,7 +102,7 @@ func TestForgery(t *testing.T) {
 	for what, f := range attacks {
 		wants(t, what, Verify(f, []ed25519.PublicKey{c.public, other.public}, noon), CodeSignature, f, c.last())
 	}
-	self := must(t)(Mint(myKey, Block{}))
+	self := must.Get(Mint(myKey, Block{}))(t)
 	wants(t, "the attacker's own", Verify(self, []ed25519.PublicKey{c.public}, noon), CodeUntrusted, self)
 	claimed := forge(t, self, func(f *Token) { f.issuer = issuerOf(c.public) })
 	wants(t, "the attacker's own under the issuer's name", Verify(claimed, []ed25519.PublicKey{c.public}, noon),
@@ -128,7 +130,7 @@ func plusOrder(sig []byte) []byte {
 // that is: nobody makes a second text of a token, or another token.
 func TestEveryCharacterCounts(t *testing.T) {
 	c := newChain(t)
-	for _, tok := range []*Token{c.last(), must(t)(Seal(c.last()))} {
+	for _, tok := range []*Token{c.last(), must.Get(Seal(c.last()))(t)} {
 		text := tok.Text()
 		for i := range text {
 			for _, r := range []byte("Aa0_-=\n +/.") {
@@ -151,17 +153,17 @@ func TestEveryCharacterCounts(t *testing.T) {
 func TestReusedKey(t *testing.T) {
 	public, private := newKey(t)
 	shared, sharedKey := newKey(t)
-	base := must(t)(Mint(private, Block{}))
+	base := must.Get(Mint(private, Block{}))(t)
 	baseKey := ed25519.NewKeyFromSeed(base.secret)
 	with := func(runs int64) *Token {
-		return forge(t, must(t)(Attenuate(base, Block{Runs: runs})), func(f *Token) {
+		return forge(t, must.Get(Attenuate(base, Block{Runs: runs}))(t), func(f *Token) {
 			f.blocks[1].next, f.secret = shared, sharedKey.Seed()
 			f.blocks[1].signature = ed25519.Sign(baseKey, f.signed(1))
 		})
 	}
 	few, many := with(1), with(1000)
 	verified(t, public, few)
-	added, sealed := must(t)(Attenuate(few, Block{Note: "paid"})), must(t)(Seal(few))
+	added, sealed := must.Get(Attenuate(few, Block{Note: "paid"}))(t), must.Get(Seal(few))(t)
 	for what, f := range map[string]*Token{
 		"block": forge(t, added, func(f *Token) { f.blocks[1] = many.blocks[1] }),
 		"seal":  forge(t, sealed, func(f *Token) { f.blocks[1] = many.blocks[1] }),
@@ -174,7 +176,7 @@ func TestReusedKey(t *testing.T) {
 func TestSpareBits(t *testing.T) {
 	_, private := newKey(t)
 	for n := range 3 {
-		text := must(t)(Mint(private, Block{Note: strings.Repeat("n", n+1)})).Text()
+		text := must.Get(Mint(private, Block{Note: strings.Repeat("n", n+1)}))(t).Text()
 		last := 0
 		for _, r := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" {
 			if f, err := Parse(text[:len(text)-1] + string(r)); err == nil {
@@ -191,10 +193,7 @@ func TestSpareBits(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	c := newChain(t)
 	text := c.last().Text()
-	raw, err := base64.RawURLEncoding.DecodeString(text[len(prefix):])
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(base64.RawURLEncoding.DecodeString(text[len(prefix):]))(t)
 	encode := func(b []byte) string { return prefix + base64.RawURLEncoding.EncodeToString(b) }
 	with := func(content string) string { // block 0 with another content
 		f := &Token{issuer: c.last().issuer, blocks: slices.Clone(c.steps[0].blocks), secret: c.last().secret}
@@ -280,7 +279,7 @@ const (
 func FuzzParse(f *testing.F) {
 	c := fixed(f)
 	f.Add(c.last().Text())
-	f.Add(must(f)(Seal(c.last())).Text())
+	f.Add(must.Get(Seal(c.last()))(f).Text())
 	f.Add(prefix)
 	f.Add(c.steps[0].Text()[:100])
 	f.Fuzz(func(t *testing.T, text string) {

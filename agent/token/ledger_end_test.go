@@ -11,16 +11,16 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // home is a directory with an issuer's public key, for a child.
 func home(t *testing.T, runs int64) (dir string, tok *Token) {
 	dir = t.TempDir()
 	public, private := newKey(t)
-	if err := WritePublicKey(dir+"/key.pub", public); err != nil {
-		t.Fatal(err)
-	}
-	return dir, must(t)(Mint(private, Block{Runs: runs}))
+	must.Do(t, WritePublicKey(dir+"/key.pub", public))
+	return dir, must.Get(Mint(private, Block{Runs: runs}))(t)
 }
 
 // What was spent before a SIGKILL is spent after it.
@@ -33,9 +33,7 @@ func TestKilled(t *testing.T) {
 		for said < 4*round && out.Scan() && out.Text() == "spent" {
 			said++
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Process.Kill())
 		for out.Scan() && out.Text() == "spent" { // what it said in the meantime
 			said++
 		}
@@ -73,16 +71,12 @@ func TestSwept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "l")
 	l := open(t, dir)
 	public, private := newKey(t)
-	gone := verified(t, public, must(t)(Mint(private, Block{Runs: 5, Expires: noon.Add(time.Hour)})))
-	stays := verified(t, public, must(t)(Mint(private, Block{Runs: 1 << 30})))
-	if err := l.Spend(gone, noon); err != nil {
-		t.Fatal(err)
-	}
+	gone := verified(t, public, must.Get(Mint(private, Block{Runs: 5, Expires: noon.Add(time.Hour)}))(t))
+	stays := verified(t, public, must.Get(Mint(private, Block{Runs: 1 << 30}))(t))
+	must.Do(t, l.Spend(gone, noon))
 	later := noon.Add(grace + 2*time.Hour)
 	for range 500 {
-		if err := l.Spend(stays, later); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Spend(stays, later))
 	}
 	if st, err := os.Stat(dir + "/" + countsFile); err != nil || st.Size() > 64<<10 {
 		t.Errorf("the database grows: %v %v", st.Size(), err)
@@ -114,13 +108,9 @@ func TestCountsTouchedWhileOpen(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "l")
 		l := open(t, dir)
-		tok := verified(t, public, must(t)(Mint(private, Block{Runs: 10})))
-		if err := l.Spend(tok, noon); err != nil {
-			t.Fatal(err)
-		}
-		if err := spoil(dir); err != nil {
-			t.Fatal(err)
-		}
+		tok := verified(t, public, must.Get(Mint(private, Block{Runs: 10}))(t))
+		must.Do(t, l.Spend(tok, noon))
+		must.Do(t, spoil(dir))
 		for range 2 {
 			wants(t, what, l.Spend(tok, noon), CodeLedger, tok)
 		}
@@ -134,16 +124,12 @@ func TestKeyFiles(t *testing.T) {
 	dir := t.TempDir()
 	public, private := newKey(t)
 	second, _ := newKey(t)
-	if err := WritePrivateKey(dir+"/k", private); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WritePrivateKey(dir+"/k", private))
 	if err := WritePrivateKey(dir+"/k", private); err == nil {
 		t.Error("a key was overwritten")
 	}
 	for i, k := range [][]byte{public, second} {
-		if err := WritePublicKey(fmt.Sprint(dir, "/p", i), k); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, WritePublicKey(fmt.Sprint(dir, "/p", i), k))
 	}
 	if k, err := ReadPrivateKey(dir + "/k"); err != nil || !k.Equal(private) {
 		t.Error(err)
@@ -153,9 +139,7 @@ func TestKeyFiles(t *testing.T) {
 	}
 	a, _ := os.ReadFile(dir + "/p0")
 	b, _ := os.ReadFile(dir + "/p1")
-	if err := os.WriteFile(dir+"/both", append(a, b...), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(dir+"/both", append(a, b...), 0o644))
 	if keys, err := ReadPublicKeys(dir + "/both"); err != nil || len(keys) != 2 || !keys[1].Equal(second) {
 		t.Error(keys, err)
 	}
@@ -211,7 +195,7 @@ func BenchmarkSpendWithoutRuns(b *testing.B) { benchmarkSpend(b, 1, 0) }
 func benchmarkSpend(b *testing.B, clients int, runs int64) {
 	l := open(b, filepath.Join(b.TempDir(), "l"))
 	public, private := newKey(b)
-	tok := verified(b, public, must(b)(Mint(private, Block{Runs: runs * MaxRuns})))
+	tok := verified(b, public, must.Get(Mint(private, Block{Runs: runs * MaxRuns}))(b))
 	var wait sync.WaitGroup
 	for c := range clients {
 		wait.Go(func() {

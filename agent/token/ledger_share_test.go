@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"brig/internal/test/must"
 )
 
 // spendAll spends a run of each token, many at a time.
@@ -35,7 +37,7 @@ func narrowed(t *testing.T, public ed25519.PublicKey, from *Token, n int) []*Tok
 	root := [32]byte(public)
 	list := make([]*Token, n)
 	for i := range list {
-		list[i] = must(t)(Attenuate(from, Block{Runs: 1}))
+		list[i] = must.Get(Attenuate(from, Block{Runs: 1}))(t)
 		list[i].trusted.Store(&root) // Verify has no other effect, and takes longer
 	}
 	return list
@@ -47,9 +49,7 @@ func swept(t *testing.T, l *Ledger, now time.Time, by *Token) {
 	l.write.Lock()
 	l.swept = time.Time{}
 	l.write.Unlock()
-	if err := l.Spend(by, now); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Spend(by, now))
 }
 
 // of returns how many entries are charged to the block with an id.
@@ -64,11 +64,11 @@ func TestAHolderFillsHerOwnShareOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "l")
 	l := open(t, dir)
 	public, private := newKey(t)
-	shared := must(t)(Mint(private, Block{}))
-	alice, bob := must(t)(Attenuate(shared, Block{Agent: "alice"})),
-		must(t)(Attenuate(shared, Block{Agent: "bob", Runs: 1000}))
+	shared := must.Get(Mint(private, Block{}))(t)
+	alice, bob := must.Get(Attenuate(shared, Block{Agent: "alice"}))(t),
+		must.Get(Attenuate(shared, Block{Agent: "bob", Runs: 1000}))(t)
 	verified(t, public, bob)
-	deeper := must(t)(Attenuate(alice, Block{Note: "to hide behind"}))
+	deeper := must.Get(Attenuate(alice, Block{Note: "to hide behind"}))(t)
 	list := append(narrowed(t, public, alice, maxEntriesOfHolder/2), narrowed(t, public, deeper, maxEntriesOfHolder/2)...)
 	spendAll(t, l, list)
 	check := func(when string) {
@@ -89,9 +89,7 @@ func TestAHolderFillsHerOwnShareOnly(t *testing.T) {
 	if err := l.Spend(bob, noon.AddDate(1, 0, 0)); err != nil {
 		t.Errorf("a year later: %v", err)
 	}
-	if err := l.Revoke(deeper.ID(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Revoke(deeper.ID(), ""))
 	swept(t, l, noon, bob)
 	if n := l.of(alice.ID()); n != maxEntriesOfHolder/2 {
 		t.Errorf("with a half revoked, %d entries are alice's", n)
@@ -99,9 +97,7 @@ func TestAHolderFillsHerOwnShareOnly(t *testing.T) {
 	if err := l.Spend(narrowed(t, public, alice, 1)[0], noon); err != nil {
 		t.Errorf("alice has room again: %v", err)
 	}
-	if err := Revoke(dir, alice.ID(), "", time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Revoke(dir, alice.ID(), "", time.Time{}))
 	swept(t, l, noon, bob)
 	wants(t, "revoked", l.Spend(list[0], noon), CodeRevoked)
 	for _, when := range []string{"revoked", "revoked and restarted"} {
@@ -121,7 +117,7 @@ func TestAHolderFillsHerOwnShareOnly(t *testing.T) {
 func TestRoomIsLookedFor(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "l"))
 	public, private := newKey(t)
-	base := must(t)(Mint(private, Block{}))
+	base := must.Get(Mint(private, Block{}))(t)
 	used, other := narrowed(t, public, base, 3), narrowed(t, public, base, 4)
 	spendAll(t, l, used)
 	full := func(ago time.Duration) {
@@ -130,9 +126,7 @@ func TestRoomIsLookedFor(t *testing.T) {
 	}
 	full(0)
 	wants(t, "the root's bound", l.Spend(other[0], noon), CodeSpent)
-	if err := l.Revoke(used[0].ID(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Revoke(used[0].ID(), ""))
 	wants(t, "looked for a moment ago", l.Spend(other[0], noon), CodeSpent)
 	full(2 * sweepFull)
 	if err := l.Spend(other[0], noon); err != nil || l.of(base.ID()) != 3 {
@@ -146,9 +140,9 @@ func TestRoomIsLookedFor(t *testing.T) {
 func TestSharesAreGivenBack(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "l"))
 	public, private := newKey(t)
-	long := must(t)(Mint(private, Block{Runs: 9}))
+	long := must.Get(Mint(private, Block{Runs: 9}))(t)
 	for len(long.blocks) < MaxBlocks {
-		long = must(t)(Attenuate(long, Block{Runs: 9}))
+		long = must.Get(Attenuate(long, Block{Runs: 9}))(t)
 	}
 	verified(t, public, long)
 	failed := errors.New("no")
@@ -168,7 +162,7 @@ func TestSharesAreGivenBack(t *testing.T) {
 func TestOneWriteForAllThatWait(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "l"))
 	public, private := newKey(t)
-	tok := verified(t, public, must(t)(Mint(private, Block{Runs: 100})))
+	tok := verified(t, public, must.Get(Mint(private, Block{Runs: 100}))(t))
 	last := func() (id int) {
 		_ = l.db.View(func(tx *bbolt.Tx) error { id = tx.ID(); return nil })
 		return id

@@ -12,14 +12,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 func open(t testing.TB, dir string) *Ledger {
 	t.Helper()
-	l, err := OpenLedger(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(OpenLedger(dir))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -27,9 +26,7 @@ func open(t testing.TB, dir string) *Ledger {
 // verified is t as the issuer's service has accepted it.
 func verified(t testing.TB, public ed25519.PublicKey, tok *Token) *Token {
 	t.Helper()
-	if err := Verify(tok, []ed25519.PublicKey{public}, noon); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Verify(tok, []ed25519.PublicKey{public}, noon))
 	return tok
 }
 
@@ -37,10 +34,10 @@ func TestSpendCountsAllBlocksOrNone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "l")
 	l := open(t, dir)
 	public, private := newKey(t)
-	base := must(t)(Mint(private, Block{Runs: 3, Expires: noon.Add(time.Hour)}))
+	base := must.Get(Mint(private, Block{Runs: 3, Expires: noon.Add(time.Hour)}))(t)
 	wants(t, "not verified", l.Spend(base, noon), CodeSignature)
-	one := verified(t, public, must(t)(Attenuate(base, Block{Runs: 1})))
-	two := verified(t, public, must(t)(Attenuate(base, Block{Runs: 9})))
+	one := verified(t, public, must.Get(Attenuate(base, Block{Runs: 1}))(t))
+	two := verified(t, public, must.Get(Attenuate(base, Block{Runs: 9}))(t))
 	verified(t, public, base)
 	steps := []struct {
 		tok  *Token
@@ -48,9 +45,7 @@ func TestSpendCountsAllBlocksOrNone(t *testing.T) {
 	}{{one, ""}, {one, CodeSpent}, {two, ""}, {base, ""}, {base, CodeSpent}, {two, CodeSpent}}
 	for i, s := range steps {
 		if i == 3 { // what is counted is counted after a restart
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.Close())
 			wants(t, "closed", l.Spend(base, noon), CodeLedger)
 			l = open(t, dir)
 		}
@@ -71,12 +66,10 @@ func TestTokensWithoutRunsWriteNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "l")
 	l := open(t, dir)
 	public, private := newKey(t)
-	tok := verified(t, public, must(t)(Mint(private, Block{Agent: "x"})))
+	tok := verified(t, public, must.Get(Mint(private, Block{Agent: "x"}))(t))
 	before, err := os.ReadFile(dir + "/" + countsFile)
 	for range 100 {
-		if err := l.Spend(tok, noon); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Spend(tok, noon))
 	}
 	if after, err2 := os.ReadFile(dir + "/" + countsFile); err != nil || err2 != nil || !bytes.Equal(before, after) {
 		t.Errorf("the database has changed: %v %v", err, err2)
@@ -87,7 +80,7 @@ func TestSpendAtOnce(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "l"))
 	public, private := newKey(t)
 	const limit, asked = 70, 300
-	tok := verified(t, public, must(t)(Mint(private, Block{Runs: limit})))
+	tok := verified(t, public, must.Get(Mint(private, Block{Runs: limit}))(t))
 	var allowed atomic.Int64
 	var wait sync.WaitGroup
 	for range asked {
@@ -110,21 +103,17 @@ func TestRevoked(t *testing.T) {
 	}
 	l := open(t, dir)
 	public, private := newKey(t)
-	base := verified(t, public, must(t)(Mint(private, Block{Runs: 1000})))
-	child := verified(t, public, must(t)(Attenuate(base, Block{})))
-	sibling := verified(t, public, must(t)(Attenuate(base, Block{})))
+	base := verified(t, public, must.Get(Mint(private, Block{Runs: 1000}))(t))
+	child := verified(t, public, must.Get(Attenuate(base, Block{}))(t))
+	sibling := verified(t, public, must.Get(Attenuate(base, Block{}))(t))
 	for range 2 { // beside the open ledger, and twice
-		if err := Revoke(dir, child.ID(), "lost \"it\"", time.Time{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Revoke(dir, child.ID(), "lost \"it\"", time.Time{}))
 	}
 	wants(t, "child", l.Spend(child, noon), CodeRevoked, child)
 	if err := l.Spend(sibling, noon); err != nil {
 		t.Error(err)
 	}
-	if err := l.Revoke(base.ID(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Revoke(base.ID(), ""))
 	for _, tok := range []*Token{base, child, sibling} {
 		wants(t, "all", l.Spend(tok, noon), CodeRevoked)
 	}
@@ -134,9 +123,7 @@ func TestRevoked(t *testing.T) {
 		wants(t, id, l.Revoked(id), CodeMalformed)
 	}
 	wants(t, "reason", l.Revoke(sibling.ID(), "a\nb"), CodeMalformed)
-	if err := Revoke(dir, sibling.ID(), "", time.Now().Add(-2*grace)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Revoke(dir, sibling.ID(), "", time.Now().Add(-2*grace)))
 	_ = l.Close()
 	wants(t, "closed", l.Revoked(base.ID()), CodeLedger)
 	l = open(t, dir)
@@ -178,13 +165,9 @@ func TestLedgerThatOthersCanTouch(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "l")
 		_ = open(t, dir).Close()
-		if err := spoil(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, spoil(dir))
 		if what == "link" {
-			if err := os.Symlink(dir+"2", dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink(dir+"2", dir))
 		}
 		if l, err := OpenLedger(dir); err == nil {
 			t.Errorf("%s: opened", what)
@@ -197,12 +180,10 @@ func TestLedgerThatOthersCanTouch(t *testing.T) {
 func filled(t *testing.T, n int) (dir string, tok *Token) {
 	dir = filepath.Join(t.TempDir(), "l")
 	public, private := newKey(t)
-	tok = verified(t, public, must(t)(Mint(private, Block{Runs: 1000})))
+	tok = verified(t, public, must.Get(Mint(private, Block{Runs: 1000}))(t))
 	l := open(t, dir)
 	for range n {
-		if err := l.Spend(tok, noon); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Spend(tok, noon))
 	}
 	_ = l.Close()
 	return dir, tok
@@ -261,9 +242,7 @@ func TestAlteredCount(t *testing.T) {
 	if err != nil || !bytes.Contains(data, good) {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(dir+"/"+countsFile, bytes.ReplaceAll(data, good, bad), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(dir+"/"+countsFile, bytes.ReplaceAll(data, good, bad), 0o600))
 	if _, err := OpenLedger(dir); err == nil || !strings.Contains(err.Error(), "was altered") {
 		t.Error(err)
 	}
@@ -274,9 +253,7 @@ func TestFilesOfOthers(t *testing.T) {
 	for _, name := range []string{countsNew, "lock"} {
 		dir := t.TempDir()
 		_ = os.Chmod(dir, 0o700)
-		if err := os.WriteFile(dir+"/"+name, []byte("text\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(dir+"/"+name, []byte("text\n"), 0o600))
 		l, err := OpenLedger(dir)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

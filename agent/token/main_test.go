@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 
 	"go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
@@ -76,20 +77,10 @@ func spawn(t *testing.T, job, dir string, tok *Token) (*exec.Cmd, *bufio.Scanner
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), childVar+"="+job+" "+dir)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Fprintln(in, tok.Text()); err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(cmd.StdinPipe())(t)
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
+	must.Get(fmt.Fprintln(in, tok.Text()))(t)
 	return cmd, bufio.NewScanner(out)
 }
 

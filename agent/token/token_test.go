@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -22,16 +23,6 @@ func newKey(t testing.TB) (ed25519.PublicKey, ed25519.PrivateKey) {
 		t.Fatal(err)
 	}
 	return public, private
-}
-
-func must(t testing.TB) func(*Token, error) *Token {
-	return func(tok *Token, err error) *Token {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tok
-	}
 }
 
 // wants fails the test unless an error is a Refusal of this layer with the code, and holds none of the tokens.
@@ -53,10 +44,7 @@ func wants(t testing.TB, what string, err error, code string, secrets ...*Token)
 // again is t as somebody else reads it: nothing is remembered.
 func again(t testing.TB, tok *Token) *Token {
 	t.Helper()
-	out, err := Parse(tok.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(Parse(tok.Text()))(t)
 	if out.Text() != tok.Text() {
 		t.Fatal("a token's text changes when it is read and written")
 	}
@@ -65,15 +53,13 @@ func again(t testing.TB, tok *Token) *Token {
 
 func TestTokenSaysWhatItsBlocksSay(t *testing.T) {
 	public, private := newKey(t)
-	tok := must(t)(Mint(private, Block{Agent: "ci.build@x", Expires: noon.Add(time.Hour),
-		Policy: json.RawMessage(`{ "a": [1, {"b": "<&>\u2028"}] }`)}))
+	tok := must.Get(Mint(private, Block{Agent: "ci.build@x", Expires: noon.Add(time.Hour),
+		Policy: json.RawMessage(`{ "a": [1, {"b": "<&>\u2028"}] }`)}))(t)
 	first := tok.ID()
-	tok = must(t)(Attenuate(again(t, tok), Block{Runs: 5, NotBefore: noon, Note: "für ü"}))
-	tok = must(t)(Attenuate(again(t, tok), Block{Expires: noon.Add(time.Minute), Policy: json.RawMessage(`{}`)}))
+	tok = must.Get(Attenuate(again(t, tok), Block{Runs: 5, NotBefore: noon, Note: "für ü"}))(t)
+	tok = must.Get(Attenuate(again(t, tok), Block{Expires: noon.Add(time.Minute), Policy: json.RawMessage(`{}`)}))(t)
 	tok = again(t, tok)
-	if err := Verify(tok, []ed25519.PublicKey{public}, noon); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Verify(tok, []ed25519.PublicKey{public}, noon))
 	ids := tok.IDs()
 	if len(ids) != 3 || ids[0] != first || ids[2] != tok.ID() || tok.Agent() != "ci.build@x" || len(tok.Policies()) != 2 {
 		t.Errorf("%v: %v %q %q", tok, ids, tok.Agent(), tok.Policies())
@@ -87,7 +73,7 @@ func TestTokenSaysWhatItsBlocksSay(t *testing.T) {
 			t.Errorf("%q shows the token", text)
 		}
 	}
-	sealed := again(t, must(t)(Seal(tok)))
+	sealed := again(t, must.Get(Seal(tok))(t))
 	if err := Verify(sealed, []ed25519.PublicKey{public}, noon); err != nil {
 		t.Error(err)
 	}
@@ -104,7 +90,7 @@ func TestTimeAndKeys(t *testing.T) {
 	old, oldPrivate := newKey(t)
 	public, private := newKey(t)
 	stranger, _ := newKey(t)
-	tok := must(t)(Mint(private, Block{Expires: noon.Add(time.Hour), NotBefore: noon}))
+	tok := must.Get(Mint(private, Block{Expires: noon.Add(time.Hour), NotBefore: noon}))(t)
 	for _, c := range []struct {
 		what string
 		keys []ed25519.PublicKey
@@ -128,20 +114,20 @@ func TestTimeAndKeys(t *testing.T) {
 			}
 		}
 	}
-	if err := Verify(must(t)(Mint(oldPrivate, Block{})), []ed25519.PublicKey{old, public}, noon); err != nil {
+	if err := Verify(must.Get(Mint(oldPrivate, Block{}))(t), []ed25519.PublicKey{old, public}, noon); err != nil {
 		t.Errorf("while keys are changed: %v", err)
 	}
 }
 
 func TestNeverWider(t *testing.T) {
 	_, private := newKey(t)
-	tok := must(t)(Mint(private, Block{Agent: "a", Expires: noon}))
+	tok := must.Get(Mint(private, Block{Agent: "a", Expires: noon}))(t)
 	for _, b := range []Block{{Agent: "b"}, {Agent: "a"}, {Expires: noon.Add(time.Second)}} {
 		_, err := Attenuate(tok, b)
 		wants(t, fmt.Sprintf("%+v", b), err, CodeWider, tok)
 	}
 	for len(tok.blocks) < MaxBlocks {
-		tok = must(t)(Attenuate(tok, Block{}))
+		tok = must.Get(Attenuate(tok, Block{}))(t)
 	}
 	_, err := Attenuate(tok, Block{})
 	wants(t, "one block too many", err, CodeWider, tok)
@@ -165,8 +151,8 @@ func TestWhatABlockMayHold(t *testing.T) {
 			t.Errorf("minted %v with %.80q", tok, fmt.Sprint(b))
 		}
 	}
-	fits := must(t)(Mint(private, Block{Policy: json.RawMessage(`{"a":"` + strings.Repeat("x", 12000) +
-		`","b":[{"a":1},{"a":1}]}`)}))
+	fits := must.Get(Mint(private, Block{Policy: json.RawMessage(`{"a":"` + strings.Repeat("x", 12000) +
+		`","b":[{"a":1},{"a":1}]}`)}))(t)
 	again(t, fits)
 	if !slices.ContainsFunc([]error{func() error {
 		_,

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brig/internal/sys"
+	"brig/internal/test/must"
 )
 
 // chownAll makes the payload's user the owner of what a test has made.
@@ -19,7 +20,7 @@ func chownAll(t testing.TB, tree *Tree, at string, paths ...string) {
 	t.Helper()
 	uid, gid := tree.volume.Owner()
 	for _, p := range paths {
-		must(t, os.Lchown(at+"/"+p, uid, gid))
+		must.Do(t, os.Lchown(at+"/"+p, uid, gid))
 	}
 }
 
@@ -34,16 +35,16 @@ func TestAllowed(t *testing.T) {
 			"loop": "loop2", "loop2": "loop", "new": "d/fresh", "newin": "/input/fresh", "newabs": "/fresh", "root": "/",
 			"magic": "/proc/self/root/work/f", "dir": "d", "dots": "../../../../work/f"}
 		for name, target := range links {
-			must(t, os.Symlink(target, at+"/work/"+name))
+			must.Do(t, os.Symlink(target, at+"/work/"+name))
 			chownAll(t, tree, at, "work/"+name)
 		}
-		must(t, os.Chmod(at+"/work/unreadable", 0o200))
-		must(t, os.Chmod(at+"/work/ro", 0o555))
-		must(t, os.Chmod(at+"/work/locked", 0))
-		must(t, os.Chmod(at+"/output/o", 0o444))
-		must(t, os.Symlink("f", at+"/work/link1"))
+		must.Do(t, os.Chmod(at+"/work/unreadable", 0o200))
+		must.Do(t, os.Chmod(at+"/work/ro", 0o555))
+		must.Do(t, os.Chmod(at+"/work/locked", 0))
+		must.Do(t, os.Chmod(at+"/output/o", 0o444))
+		must.Do(t, os.Symlink("f", at+"/work/link1"))
 		for i := 2; i <= 41; i++ {
-			must(t, os.Symlink(fmt.Sprint("link", i-1), fmt.Sprint(at, "/work/link", i)))
+			must.Do(t, os.Symlink(fmt.Sprint("link", i-1), fmt.Sprint(at, "/work/link", i)))
 		}
 		for _, c := range []struct {
 			path        string
@@ -82,8 +83,8 @@ func TestAllowed(t *testing.T) {
 				}
 			}
 		}
-		must(t, os.Chmod(at+"/work/locked", 0o700)) // so that it can be removed
-		must(t, os.Chmod(at+"/work/ro", 0o700))
+		must.Do(t, os.Chmod(at+"/work/locked", 0o700)) // so that it can be removed
+		must.Do(t, os.Chmod(at+"/work/ro", 0o700))
 	})
 }
 
@@ -95,7 +96,7 @@ func kernel(t *testing.T, tree *Tree, p string, write bool) (yes bool) {
 	}
 	how := unix.OpenHow{Flags: unix.O_CLOEXEC | unix.O_NONBLOCK,
 		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	must(t, sys.Control(tree.volume.Root(), func(root int) error {
+	must.Do(t, sys.Control(tree.volume.Root(), func(root int) error {
 		if !write {
 			fd, err := retry(root, p, &how)
 			unix.Close(fd)
@@ -118,7 +119,7 @@ func kernel(t *testing.T, tree *Tree, p string, write bool) (yes bool) {
 		how.Mode = 0o600
 		if fd, err = retry(root, p, &how); err == nil {
 			made, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
-			must(t, os.Remove(made))
+			must.Do(t, os.Remove(made))
 			unix.Close(fd)
 			if path.Base(path.Dir(made)) == "volume" {
 				err = unix.EROFS // the jail's root
@@ -151,7 +152,7 @@ func retry(root int, p string, how *unix.OpenHow) (fd int, err error) {
 // In random trees of links, modes and directories, Allowed and the kernel agree.
 func TestAllowedIsTheKernels(t *testing.T) {
 	v, around := newDirIn(t, inMemory(t))
-	must(t, os.Chmod(around, 0o755)) // for kernel's os.Remove
+	must.Do(t, os.Chmod(around, 0o755)) // for kernel's os.Remove
 	tree := NewTree(v)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	at := around + "/volume/work"
@@ -190,7 +191,7 @@ func TestAllowedIsTheKernels(t *testing.T) {
 			}
 		}
 		for _, p := range all {
-			must(t, os.Lchown(p, v.uid, v.gid))
+			must.Do(t, os.Lchown(p, v.uid, v.gid))
 		}
 		for _, p := range all {
 			if st, err := os.Lstat(p); err == nil && st.IsDir() && p != at && rnd.IntN(5) == 0 {
@@ -236,9 +237,9 @@ func btoi(b bool) int {
 func clear(t *testing.T, tree *Tree) {
 	for _, area := range []string{"/work", "/output"} {
 		list, _, err := tree.List(area, false, "", 0)
-		must(t, err)
+		must.Do(t, err)
 		for _, e := range list {
-			must(t, tree.Remove(e.Path))
+			must.Do(t, tree.Remove(e.Path))
 		}
 	}
 }
@@ -301,8 +302,8 @@ func asPayload(t *testing.T, v *dirVolume, f func()) {
 		defer close(done)
 		if os.Geteuid() == 0 {
 			runtime.LockOSThread()
-			must(t, unix.Setfsgid(v.gid))
-			must(t, unix.Setfsuid(v.uid))
+			must.Do(t, unix.Setfsgid(v.gid))
+			must.Do(t, unix.Setfsuid(v.uid))
 		}
 		f()
 	}()

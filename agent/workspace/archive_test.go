@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/test/must"
 )
 
 // archive makes a tar archive. A header's Size is that of the text, unless it is set.
@@ -25,13 +27,13 @@ func archive(t testing.TB, list ...tar.Header) *bytes.Buffer {
 		if h.Typeflag == 0 {
 			h.Typeflag, h.Size = tar.TypeReg, int64(len(text))
 		}
-		must(t, w.WriteHeader(h))
+		must.Do(t, w.WriteHeader(h))
 		if h.Typeflag == tar.TypeReg {
 			_, err := io.WriteString(w, text)
-			must(t, err)
+			must.Do(t, err)
 		}
 	}
-	must(t, w.Close())
+	must.Do(t, w.Close())
 	return &b
 }
 
@@ -52,9 +54,9 @@ func listing(t testing.TB, r io.Reader) (lines []string) {
 		if err == io.EOF {
 			return lines
 		}
-		must(t, err)
+		must.Do(t, err)
 		content, err := io.ReadAll(tr)
-		must(t, err)
+		must.Do(t, err)
 		lines = append(lines, fmt.Sprintf("%c %o %s %s%s", h.Typeflag, h.Mode, h.Name, h.Linkname, content))
 	}
 }
@@ -67,13 +69,13 @@ func TestTree(t *testing.T) {
 			text("b/\xff\nname", "odd", 0o600), text("a", "two", 0o600), of(tar.TypeLink, "hard", "b/tool"),
 			of(tar.TypeLink, "hard", "hard"))
 		stats, err := tree.PutTree("/work/x", in, TreeBounds{})
-		must(t, err)
+		must.Do(t, err)
 		if stats.Files != 10 || stats.Bytes != 19 {
 			t.Errorf("%+v", stats)
 		}
 		var out bytes.Buffer
 		stats, err = tree.GetTree("/work/x", &out, 1<<20)
-		must(t, err)
+		must.Do(t, err)
 		want := []string{"0 600 a two", "5 755 b/ ", "2 777 b/link ../../etc/passwd", "0 755 b/tool #!/bin/sh\n",
 			"0 600 b/\xff\nname odd", "5 755 empty/ ", "0 755 hard #!/bin/sh\n"}
 		if got := listing(t, &out); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) || stats.Files != 7 {
@@ -84,7 +86,7 @@ func TestTree(t *testing.T) {
 			t.Error("more bytes than asked for")
 		}
 		_, err = tree.PutTree("/input", archive(t, text("x", "", 0o644)), TreeBounds{})
-		must(t, err)
+		must.Do(t, err)
 		_, err = tree.GetTree("/", &out, 10)
 		wantCode(t, "the root", err, CodeBadPath)
 	})
@@ -94,8 +96,8 @@ func TestTree(t *testing.T) {
 func TestHostileArchives(t *testing.T) {
 	v, around := newDir(t)
 	tree := NewTree(v)
-	must(t, os.WriteFile(around+"/outside", []byte("kept"), 0o644))
-	must(t, os.Symlink("../../../outside", around+"/volume/work/planted"))
+	must.Do(t, os.WriteFile(around+"/outside", []byte("kept"), 0o644))
+	must.Do(t, os.Symlink("../../../outside", around+"/volume/work/planted"))
 	for name, c := range map[string]struct {
 		list []tar.Header
 		code string
@@ -126,7 +128,7 @@ func TestHostileArchives(t *testing.T) {
 		wantCode(t, name, err, c.code)
 	}
 	_, err := tree.PutTree("/work", archive(t, text("planted", "new", 0o644)), TreeBounds{})
-	must(t, err)
+	must.Do(t, err)
 	whole := archive(t, text("cut", strings.Repeat("x", 5000), 0o644)).Bytes()
 	for _, n := range []int{1, 100, 512, 600, 5000} {
 		_, err := tree.PutTree("/work", bytes.NewReader(whole[:n]), TreeBounds{})
@@ -151,7 +153,7 @@ func TestArchiveBomb(t *testing.T) {
 	tree := NewTree(v)
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	must(t, w.WriteHeader(&tar.Header{Name: "big", Typeflag: tar.TypeReg, Size: 1 << 40}))
+	must.Do(t, w.WriteHeader(&tar.Header{Name: "big", Typeflag: tar.TypeReg, Size: 1 << 40}))
 	_, err := tree.PutTree("/work", io.MultiReader(&b, zeros{}), TreeBounds{})
 	wantCode(t, "a file of 1 TiB", err, CodeDiskFull)
 	var many []tar.Header
@@ -161,14 +163,14 @@ func TestArchiveBomb(t *testing.T) {
 	_, err = tree.PutTree("/work", archive(t, many...), TreeBounds{})
 	wantCode(t, "more files than inodes", err, CodeDiskFull)
 	names, err := v.Root().Readdirnames(-1)
-	must(t, err)
+	must.Do(t, err)
 	if len(names) != len(areas) {
 		t.Error(names)
 	}
 	root := int(v.Root().Fd())
 	fd, err := unix.Openat(root, "work/0", unix.O_WRONLY, 0)
-	must(t, err)
-	must(t, unix.Ftruncate(fd, 1<<40))
+	must.Do(t, err)
+	must.Do(t, unix.Ftruncate(fd, 1<<40))
 	unix.Close(fd)
 	_, err = tree.GetTree("/work", io.Discard, 1<<30)
 	wantCode(t, "a sparse file of 1 TiB", err, CodeTooLarge)
@@ -191,11 +193,11 @@ func FuzzPutTree(f *testing.F) {
 func TestListLinks(t *testing.T) {
 	tree := NewTree(newReal(t, 128<<20, 20_000))
 	dir, err := tree.open(place{names: []string{"work"}}, unix.O_PATH)
-	must(t, err)
+	must.Do(t, err)
 	defer unix.Close(dir)
 	text := strings.Repeat("t", 4000)
 	for i := range maxTreeNames/len(text) + 1 {
-		must(t, unix.Symlinkat(text, dir, itoa(i)))
+		must.Do(t, unix.Symlinkat(text, dir, itoa(i)))
 	}
 	list, more, err := tree.List("/work", false, "", 0)
 	if most := maxListBytes/len(text) + 1; err != nil || !more || len(list) > most || len(list) < most/2 {

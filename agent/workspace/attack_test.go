@@ -11,27 +11,29 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/test/must"
 )
 
 // What is no regular file is seen as what it is and not opened; nothing waits for it.
 func TestTypes(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		work := at + "/work/"
-		must(t, os.Mkdir(work+"d", 0o755))
+		must.Do(t, os.Mkdir(work+"d", 0o755))
 		put(t, tree, "d/f", "text")
-		must(t, unix.Mkfifo(work+"fifo", 0o666))
+		must.Do(t, unix.Mkfifo(work+"fifo", 0o666))
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-		must(t, err)
+		must.Do(t, err)
 		defer unix.Close(fd)
 		dir, err := unix.Open(work, unix.O_PATH, 0)
-		must(t, err)
+		must.Do(t, err)
 		defer unix.Close(dir)
-		must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: "/proc/self/fd/" + strconv.Itoa(dir) + "/socket"}))
+		must.Do(t, unix.Bind(fd, &unix.SockaddrUnix{Name: "/proc/self/fd/" + strconv.Itoa(dir) + "/socket"}))
 		links := map[string]string{"file": "d/f", "dir": "d", "abs": "/etc/passwd", "up": "../../..", "loop": "loop",
 			"none":  "nothing",
 			"magic": "/proc/self/fd", "self": "/proc/self/root/etc/passwd"}
 		for name, target := range links {
-			must(t, os.Symlink(target, work+name))
+			must.Do(t, os.Symlink(target, work+name))
 		}
 		kinds := map[string]string{"fifo": CodeNotRegular, "socket": CodeNotRegular}
 		if err := unix.Mknod(work+"device", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5))); err == nil { // endless zeros
@@ -66,7 +68,7 @@ func TestTypes(t *testing.T) {
 			t.Errorf("%q, %v, %v", paths(list), more, err)
 		}
 		for name := range kinds {
-			must(t, tree.Remove(name))
+			must.Do(t, tree.Remove(name))
 		}
 		if got := read(t, tree, "d/f"); got != "text" {
 			t.Errorf("%q is left of what the links led to", got)
@@ -79,13 +81,13 @@ func TestSparseAndLeased(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		put(t, tree, "f", "")
 		f, err := os.OpenFile(at+"/work/f", os.O_RDWR, 0)
-		must(t, err)
-		must(t, f.Truncate(1<<42))
+		must.Do(t, err)
+		must.Do(t, f.Truncate(1<<42))
 		got, e, err := tree.Open("f")
 		if err != nil || e.Size != 1<<42 {
 			t.Errorf("%+v, %v", e, err)
 		} else {
-			must(t, got.Close())
+			must.Do(t, got.Close())
 		}
 		_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
 		if err != nil {
@@ -94,8 +96,8 @@ func TestSparseAndLeased(t *testing.T) {
 			_, _, err = tree.Open("f")
 			wantCode(t, "a leased file", err, CodeBusy)
 		}
-		must(t, f.Close())
-		must(t, tree.Remove("f"))
+		must.Do(t, f.Close())
+		must.Do(t, tree.Remove("f"))
 	})
 }
 
@@ -108,17 +110,17 @@ var hostile = []string{"new\nline", "\xff\xfe\x80", "esc\x1b]0;owned\a", "quote\
 func TestNames(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		for _, name := range hostile {
-			must(t, os.MkdirAll(filepath.Join(at, "work", name), 0o755))
-			must(t, os.WriteFile(filepath.Join(at, "work", name, name), []byte(name), 0o644))
+			must.Do(t, os.MkdirAll(filepath.Join(at, "work", name), 0o755))
+			must.Do(t, os.WriteFile(filepath.Join(at, "work", name, name), []byte(name), 0o644))
 		}
 		list, more, err := tree.List("/work", true, "", 0)
 		if err != nil || more || len(list) != 2*len(hostile) {
 			t.Fatalf("%d of %d entries, %v, %v", len(list), 2*len(hostile), more, err)
 		}
 		text, err := json.Marshal(list)
-		must(t, err)
+		must.Do(t, err)
 		var back []Entry
-		must(t, json.Unmarshal(text, &back))
+		must.Do(t, json.Unmarshal(text, &back))
 		for _, e := range back {
 			raw := e.Path
 			if e.RawPath != nil {
@@ -136,8 +138,8 @@ func TestNames(t *testing.T) {
 			if got := read(t, tree, "/output/"+name+"/"+name); got != name {
 				t.Errorf("%q", got)
 			}
-			must(t, tree.Remove(name))
-			must(t, tree.Remove("/output/"+name))
+			must.Do(t, tree.Remove(name))
+			must.Do(t, tree.Remove("/output/"+name))
 		}
 		if _, inodes, err := tree.Usage(); err != nil || strings.HasPrefix(at, "/proc") && inodes != 4 {
 			t.Errorf("%d inodes are left, %v", inodes, err)
@@ -149,15 +151,15 @@ func TestNames(t *testing.T) {
 func deepen(t testing.TB, dir string, depth int) {
 	t.Helper()
 	cur, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
-	must(t, err)
+	must.Do(t, err)
 	for range depth {
-		must(t, unix.Mkdirat(cur, "d", 0o755))
+		must.Do(t, unix.Mkdirat(cur, "d", 0o755))
 		next, err := unix.Openat(cur, "d", unix.O_PATH|unix.O_DIRECTORY, 0)
-		must(t, err)
-		must(t, unix.Close(cur))
+		must.Do(t, err)
+		must.Do(t, unix.Close(cur))
 		cur = next
 	}
-	must(t, unix.Close(cur))
+	must.Do(t, unix.Close(cur))
 }
 
 func TestDeep(t *testing.T) {
@@ -172,7 +174,7 @@ func TestDeep(t *testing.T) {
 			t.Errorf("%d entries, %v, %v", len(list), more, err)
 		}
 		before := openFiles(t)
-		must(t, tree.Remove("d"))
+		must.Do(t, tree.Remove("d"))
 		if list, more, err = tree.List("/work", true, "", 0); err != nil || more || len(list) != 0 {
 			t.Errorf("%d entries are left, %v, %v", len(list), more, err)
 		}
@@ -185,45 +187,45 @@ func TestDeep(t *testing.T) {
 func openFiles(t testing.TB) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
-	must(t, err)
+	must.Do(t, err)
 	return len(list)
 }
 
 // A tree whose directories forbid everything to their owner goes all the same; what a link leads to stays as it is.
 func TestRemoveLocked(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
-		must(t, mkdir(tree, "keep"))
+		must.Do(t, mkdir(tree, "keep"))
 		put(t, tree, "keep/f", "kept")
-		must(t, os.Chmod(at+"/work/keep", 0o555))
+		must.Do(t, os.Chmod(at+"/work/keep", 0o555))
 		for _, d := range []string{"top/a/b/c", "top/a/x", "top/y/z/1/2/3", "top/half/500/d", "top/half/444/d",
 			"top/half/100/d", "top/500/d"} {
-			must(t, mkdir(tree, d))
+			must.Do(t, mkdir(tree, d))
 		}
 		for d, mode := range map[string]os.FileMode{"half/500": 0o500, "half/444": 0o444, "half/100": 0o100, "500": 0o500} {
 			put(t, tree, "top/"+d+"/f", "")
-			must(t, os.Chmod(at+"/work/top/"+d, mode))
+			must.Do(t, os.Chmod(at+"/work/top/"+d, mode))
 		}
 		put(t, tree, "top/a/b/c/f", "")
 		for _, d := range []string{"top", "top/a", "top/a/b"} {
-			must(t, os.Symlink("/work/keep", at+"/work/"+d+"/link"))
-			must(t, os.Symlink("../../keep", at+"/work/"+d+"/rel"))
+			must.Do(t, os.Symlink("/work/keep", at+"/work/"+d+"/link"))
+			must.Do(t, os.Symlink("../../keep", at+"/work/"+d+"/rel"))
 		}
 		for _, d := range []string{"top/y/z/1/2/3", "top/y/z/1/2", "top/y/z/1", "top/y/z", "top/y", "top/a/b/c", "top/a/b",
 			"top/a/x", "top/a", "top"} {
-			must(t, os.Chmod(at+"/work/"+d, 0))
+			must.Do(t, os.Chmod(at+"/work/"+d, 0))
 		}
 		list, more, err := tree.List("/work", true, "", 0)
 		if err != nil || os.Getuid() != 0 && (!more || len(list) != 3) {
 			t.Errorf("%q, %v, %v", paths(list), more, err)
 		}
-		must(t, tree.Remove("top"))
+		must.Do(t, tree.Remove("top"))
 		if e, err := stat(tree, "keep"); err != nil || e.Mode != "0555" {
 			t.Errorf("%+v, %v", e, err)
 		}
 		if got := read(t, tree, "keep/f"); got != "kept" {
 			t.Errorf("%q", got)
 		}
-		must(t, os.Chmod(at+"/work/keep", 0o755)) // so that it can be removed
+		must.Do(t, os.Chmod(at+"/work/keep", 0o755)) // so that it can be removed
 	})
 }
 
@@ -232,7 +234,7 @@ func TestBounds(t *testing.T) {
 	v, around := newDirIn(t, inMemory(t))
 	tree := NewTree(v)
 	for i := range 300 {
-		must(t, os.MkdirAll(filepath.Join(around, "volume/work/wide", strconv.Itoa(i), "x"), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Join(around, "volume/work/wide", strconv.Itoa(i), "x"), 0o755))
 	}
 	if list, more, err := tree.List("wide", true, "", 100); err != nil || !more || len(list) != 100 ||
 		!slices.IsSorted(paths(list)) {
@@ -252,7 +254,7 @@ func TestBounds(t *testing.T) {
 	deepen(t, filepath.Join(around, "volume/work"), 3)
 	tree.visits, tree.time = maxVisits, 0
 	for i := range 300 {
-		must(t, os.Mkdir(filepath.Join(around, "volume/work/d", strconv.Itoa(i)), 0o755))
+		must.Do(t, os.Mkdir(filepath.Join(around, "volume/work/d", strconv.Itoa(i)), 0o755))
 	}
 	_, _, err = tree.List("/work", true, "", 0)
 	wantCode(t, "list without time", err, CodeTooMuch)
@@ -264,24 +266,24 @@ func TestListBytes(t *testing.T) {
 	tree := NewTree(v)
 	long := strings.Repeat("n", 200)
 	dir := strings.Repeat(long+"/", 20)
-	must(t, mkdir(tree, dir))
+	must.Do(t, mkdir(tree, dir))
 	fd, err := tree.open(place{names: strings.Split("work/"+strings.Trim(dir, "/"), "/")}, unix.O_PATH)
-	must(t, err)
+	must.Do(t, err)
 	defer unix.Close(fd)
 	for i := range 2300 {
-		must(t, unix.Mkdirat(fd, strconv.Itoa(i), 0o755))
+		must.Do(t, unix.Mkdirat(fd, strconv.Itoa(i), 0o755))
 	}
 	list, more, err := tree.List("/work", true, "", 0)
 	if err != nil || !more || len(list) < 2000 || len(list) >= 2320 {
 		t.Errorf("%d entries, %v, %v", len(list), more, err)
 	}
-	must(t, tree.Remove(long))
-	must(t, mkdir(tree, dir))
+	must.Do(t, tree.Remove(long))
+	must.Do(t, mkdir(tree, dir))
 	fd, err = tree.open(place{names: strings.Split("work/"+strings.Trim(dir, "/"), "/")}, unix.O_PATH)
-	must(t, err)
+	must.Do(t, err)
 	defer unix.Close(fd)
-	must(t, unix.Mkdirat(fd, strings.Repeat("n", 255), 0o755))
-	must(t, unix.Mkdirat(fd, "short", 0o755))
+	must.Do(t, unix.Mkdirat(fd, strings.Repeat("n", 255), 0o755))
+	must.Do(t, unix.Mkdirat(fd, "short", 0o755))
 	if list, more, err = tree.List("/work", true, "", 0); err != nil || !more || len(list) != 21 {
 		t.Errorf("%d entries, %v, %v", len(list), more, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -19,9 +20,9 @@ func spec(v Volume, args ...string) nsjail.Spec {
 func runIn(t *testing.T, v Volume, script string) string {
 	t.Helper()
 	r, err := runner()
-	must(t, err)
+	must.Do(t, err)
 	out, _, err := r.CommandSpec(context.Background(), spec(v, "/bin/sh", "-c", script)).CombinedOutput()
-	must(t, err)
+	must.Do(t, err)
 	return string(out)
 }
 
@@ -32,7 +33,7 @@ func TestJailSharesTheFiles(t *testing.T) {
 	put(t, tree, "/input/in", "given")
 	_, err := tree.Put("run.sh", strings.NewReader(
 		"#!/bin/sh\ncat /input/in >/output/out; rm /work/run.sh; mkdir /work/own; chmod 0 /work/own /output/out\n"), 0o755, 0)
-	must(t, err)
+	must.Do(t, err)
 	if out := runIn(t, v, "echo x >/input/in; ./run.sh"); !strings.Contains(out, "Read-only") {
 		t.Errorf("%s", out)
 	}
@@ -49,7 +50,7 @@ func TestJailSharesTheFiles(t *testing.T) {
 	}
 	_, err = tree.Put("more", strings.NewReader(strings.Repeat("x", 1<<17)), 0o644, 0)
 	wantCode(t, "after the payload has filled it", err, CodeDiskFull)
-	must(t, tree.Remove("big"))
+	must.Do(t, tree.Remove("big"))
 	put(t, tree, "more", "x")
 }
 
@@ -71,9 +72,9 @@ func TestAllowedIsTheJails(t *testing.T) {
 	want := make([]string, 0, len(list))
 	for _, p := range list { // before the script, which makes and removes files
 		r, err := tree.Allowed(p, false)
-		must(t, err)
+		must.Do(t, err)
 		w, err := tree.Allowed(p, true)
-		must(t, err)
+		must.Do(t, err)
 		want = append(want, fmt.Sprintf("%s %v %v", p, r, w))
 	}
 	// rm removes a link, not what it leads to; each line is asked of a state that the lines before have left alone
@@ -117,11 +118,11 @@ func TestJailRaces(t *testing.T) {
 	v := newReal(t, 4<<20, 2000)
 	tree := NewTree(v)
 	r, err := runner()
-	must(t, err)
+	must.Do(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	c := r.CommandSpec(ctx, spec(v, "/usr/bin/python3", "-c", swapper))
-	must(t, c.Start())
+	must.Do(t, c.Start())
 	for { // the payload says when it begins
 		if _, err := stat(tree, "/output/ready"); err == nil {
 			break
@@ -158,9 +159,9 @@ func TestJailRaces(t *testing.T) {
 	t.Log(done)
 	for _, area := range []string{"/work", "/output"} {
 		list, _, err := tree.List(area, false, "", 0)
-		must(t, err)
+		must.Do(t, err)
 		for _, e := range list {
-			must(t, tree.Remove(e.Path))
+			must.Do(t, tree.Remove(e.Path))
 		}
 	}
 	if bytes, inodes, err := tree.Usage(); err != nil || inodes != 4 || bytes != 0 {
@@ -171,29 +172,29 @@ func TestJailRaces(t *testing.T) {
 // A Store of a Runner's volumes: what runs in a sandbox that is deleted ends, and its memory with it.
 func TestStoreOfVolumes(t *testing.T) {
 	r, err := runner()
-	must(t, err)
+	must.Do(t, err)
 	s := NewStore(StoreOptions{Make: func(size, inodes int64) (Volume, error) {
 		return r.NewVolume(nsjail.VolumeOptions{Size: nsjail.Bytes(size), Inodes: inodes, Dirs: areas})
 	}})
 	warm := newReal(t, 1<<20, 100) // the Runner has what it keeps
 	runIn(t, warm, "true")
-	must(t, warm.Close())
+	must.Do(t, warm.Close())
 	before := openFiles(t)
 	b, err := s.Create("ann", CreateOptions{Size: 1 << 20, Inodes: 100})
-	must(t, err)
+	must.Do(t, err)
 	other, err := s.Create("bob", CreateOptions{})
-	must(t, err)
+	must.Do(t, err)
 	put(t, b.Tree, "f", "ann's")
 	slow, _, err := b.Tree.Open("f") // and nobody closes it
-	must(t, err)
+	must.Do(t, err)
 	if out := runIn(t, other.Volume, "ls -A /work; cat /work/f"); strings.Contains(out, "ann") {
 		t.Errorf("bob finds %q", out)
 	}
 	ctx, release, err := b.Acquire(context.Background())
-	must(t, err)
+	must.Do(t, err)
 	c := r.CommandSpec(ctx, spec(b.Volume, "/bin/sh", "-c", "cat f; exec sleep 1000"))
 	ended := make(chan nsjail.Status, 1)
-	must(t, c.Start())
+	must.Do(t, c.Start())
 	go func() {
 		res, err := c.Wait()
 		release()
@@ -203,14 +204,14 @@ func TestStoreOfVolumes(t *testing.T) {
 		}
 		ended <- res.Status
 	}()
-	must(t, s.Delete("ann", b.ID))
+	must.Do(t, s.Delete("ann", b.ID))
 	if status := <-ended; status != nsjail.StatusCancelled {
 		t.Errorf("the run ended as %s", status)
 	}
 	if _, err := slow.Read(make([]byte, 1)); err == nil {
 		t.Error("a file of a deleted sandbox is read")
 	}
-	must(t, s.Close())
+	must.Do(t, s.Close())
 	if after := openFiles(t); after > before {
 		t.Errorf("%d descriptors, were %d", after, before)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/test/must"
 )
 
 // A payload exchanges a file for a link out of the volume, a FIFO and a directory, and cuts it, while the files are
@@ -19,13 +21,13 @@ func TestPackRaces(t *testing.T) {
 	v := newReal(t, 4<<20, 200)
 	at := fmt.Sprintf("/proc/self/fd/%d/work/", v.Root().Fd())
 	secret := t.TempDir() + "/secret"
-	must(t, os.WriteFile(secret, []byte("outside"), 0o644))
-	must(t, os.WriteFile(at+"f", bytes.Repeat([]byte("inside"), 20_000), 0o644))
-	must(t, os.Symlink(secret, at+"link"))
-	must(t, os.Symlink("/", at+"root"))
-	must(t, unix.Mkfifo(at+"fifo", 0o644))
-	must(t, os.MkdirAll(at+"d/e", 0o755))
-	must(t, os.WriteFile(at+"d/e/f", []byte("deep"), 0o644))
+	must.Do(t, os.WriteFile(secret, []byte("outside"), 0o644))
+	must.Do(t, os.WriteFile(at+"f", bytes.Repeat([]byte("inside"), 20_000), 0o644))
+	must.Do(t, os.Symlink(secret, at+"link"))
+	must.Do(t, os.Symlink("/", at+"root"))
+	must.Do(t, unix.Mkfifo(at+"fifo", 0o644))
+	must.Do(t, os.MkdirAll(at+"d/e", 0o755))
+	must.Do(t, os.WriteFile(at+"d/e/f", []byte("deep"), 0o644))
 	end := make(chan struct{})
 	var payload sync.WaitGroup
 	payload.Go(func() {
@@ -47,9 +49,7 @@ func TestPackRaces(t *testing.T) {
 	b := &Sandbox{Tree: NewTree(v), Volume: v, CreateOptions: CreateOptions{Size: 4 << 20, Inodes: 200}}
 	for range 300 {
 		var text bytes.Buffer
-		if _, err := b.Pack(&text, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Pack(&text, nil))(t)
 		if bytes.Contains(text.Bytes(), []byte("outside")) {
 			t.Fatal("a file outside was read")
 		}
@@ -58,15 +58,15 @@ func TestPackRaces(t *testing.T) {
 			if err == io.EOF {
 				break
 			}
-			must(t, err)
+			must.Do(t, err)
 		}
 	}
 	close(end)
 	payload.Wait()
 	var text bytes.Buffer
 	_, err := b.Pack(&text, nil)
-	must(t, err)
-	must(t, unpack(text.Bytes(), newReal(t, 4<<20, 200)))
+	must.Do(t, err)
+	must.Do(t, unpack(text.Bytes(), newReal(t, 4<<20, 200)))
 }
 
 // unpack unpacks a layer.
@@ -84,19 +84,19 @@ func TestUnpackIsThePayloads(t *testing.T) {
 	w := tar.NewWriter(&text)
 	for _, h := range []*tar.Header{{Typeflag: tar.TypeDir, Name: "work/", Mode: 0o755}, {Name: "work/f", Mode: 0o4755, Size: 5000, Uid: 0},
 		{Typeflag: tar.TypeLink, Name: "work/hard", Linkname: "work/f"}, {Typeflag: tar.TypeSymlink, Name: "work/l", Linkname: "/"}} {
-		must(t, w.WriteHeader(h))
+		must.Do(t, w.WriteHeader(h))
 		if h.Size > 0 {
 			_, err := w.Write(bytes.Repeat([]byte("t"), 5000))
-			must(t, err)
+			must.Do(t, err)
 		}
 	}
-	must(t, w.Close())
+	must.Do(t, w.Close())
 	v := newReal(t, 1<<20, 100)
-	must(t, unpack(text.Bytes(), v))
+	must.Do(t, unpack(text.Bytes(), v))
 	uid, gid := v.Owner()
 	for _, name := range []string{"work", "work/f", "work/hard", "work/l"} {
 		var st unix.Stat_t
-		must(t, unix.Lstat(fmt.Sprintf("/proc/self/fd/%d/%s", v.Root().Fd(), name), &st))
+		must.Do(t, unix.Lstat(fmt.Sprintf("/proc/self/fd/%d/%s", v.Root().Fd(), name), &st))
 		if int(st.Uid) != uid || int(st.Gid) != gid || st.Mode&0o7000 != 0 {
 			t.Errorf("%s: %d:%d %o", name, st.Uid, st.Gid, st.Mode)
 		}
@@ -122,12 +122,12 @@ func TestPast(t *testing.T) {
 	past := &Past{ID: "sb_past", Created: time.Now().Add(-time.Hour), Used: time.Now().Add(-time.Minute)}
 	b, err := s.Create("me", CreateOptions{Past: past, TTL: 2 * time.Minute,
 		Fill: func(v Volume, size, inodes int64) error { filled = size; return nil }})
-	must(t, err)
+	must.Do(t, err)
 	if b.ID != past.ID || !b.Created.Equal(past.Created) || !b.Expires().Equal(past.Used.Add(2*time.Minute)) || filled != b.Size {
 		t.Errorf("%+v", b)
 	}
 	hold, err := s.Hold("me", 1<<20)
-	must(t, err)
+	must.Do(t, err)
 	_, err = s.Create("me", CreateOptions{})
 	wantCode(t, "a third", err, CodeTooMany)
 	if n := s.Count(); n != 1 {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -46,7 +47,7 @@ func inMemory(t testing.TB) string {
 		t.Logf("on a disk: %v", err)
 		return t.TempDir()
 	}
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	t.Cleanup(func() { must.Do(t, os.RemoveAll(dir)) })
 	return dir
 }
 
@@ -65,12 +66,12 @@ func openVolume(t testing.TB, around string) *dirVolume {
 		v.uid, v.gid = asuser.UID, asuser.UID
 	}
 	for _, a := range areas {
-		must(t, os.MkdirAll(filepath.Join(around, "volume", a), 0o755))
-		must(t, os.Lchown(filepath.Join(around, "volume", a), v.uid, v.gid))
+		must.Do(t, os.MkdirAll(filepath.Join(around, "volume", a), 0o755))
+		must.Do(t, os.Lchown(filepath.Join(around, "volume", a), v.uid, v.gid))
 	}
 	var err error
 	v.root, err = os.Open(filepath.Join(around, "volume"))
-	must(t, err)
+	must.Do(t, err)
 	return v
 }
 
@@ -78,9 +79,9 @@ func openVolume(t testing.TB, around string) *dirVolume {
 func newReal(t testing.TB, size, inodes int64) *nsjail.Volume {
 	t.Helper()
 	r, err := runner()
-	must(t, err)
+	must.Do(t, err)
 	v, err := r.NewVolume(nsjail.VolumeOptions{Size: nsjail.Bytes(size), Inodes: inodes, Dirs: areas})
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { v.Close() })
 	return v
 }
@@ -97,13 +98,6 @@ func each(t *testing.T, f func(t *testing.T, tree *Tree, at string)) {
 		v := newReal(t, 8<<20, 30000)
 		f(t, NewTree(v), fmt.Sprintf("/proc/self/fd/%d", v.Root().Fd()))
 	})
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // wantCode checks that an error is a Refusal with a code and a remedy.
@@ -136,7 +130,7 @@ func read(t testing.TB, tree *Tree, path string) string {
 	}
 	defer f.Close()
 	b, err := io.ReadAll(f)
-	must(t, err)
+	must.Do(t, err)
 	return string(b)
 }
 
@@ -175,7 +169,7 @@ func mkdir(t *Tree, path string) error {
 func onlyAreas(t testing.TB, at string) {
 	t.Helper()
 	list, err := os.ReadDir(at)
-	must(t, err)
+	must.Do(t, err)
 	if len(list) != len(areas) {
 		t.Errorf("the root holds %v", list)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -75,13 +76,13 @@ func TestSwapRaces(t *testing.T) {
 	v, around := newDirIn(t, inMemory(t))
 	tree := NewTree(v)
 	outside := filepath.Join(around, "outside")
-	must(t, os.MkdirAll(filepath.Join(outside, "sub/deep"), 0o755))
+	must.Do(t, os.MkdirAll(filepath.Join(outside, "sub/deep"), 0o755))
 	for _, f := range []string{"f", "sub/f", "sub/deep/f"} {
-		must(t, os.WriteFile(filepath.Join(outside, f), []byte("secret"), 0o644))
+		must.Do(t, os.WriteFile(filepath.Join(outside, f), []byte("secret"), 0o644))
 	}
 	before := snapshot(t, outside)
 	work, err := unix.Open(filepath.Join(around, "volume/work"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	must(t, err)
+	must.Do(t, err)
 	defer unix.Close(work)
 	a := attacker{work}
 	a.furnish(around)
@@ -152,7 +153,7 @@ func count(t *testing.T, done map[string]int, what string, err error) {
 func snapshot(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
-	must(t, filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

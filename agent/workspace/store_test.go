@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -55,7 +56,7 @@ func newWorld(t *testing.T, o StoreOptions) *world {
 	}
 	w.Store = NewStore(o)
 	t.Cleanup(func() {
-		must(t, w.Close())
+		must.Do(t, w.Close())
 		if n, bytes := usage(w.Store); n != 0 || bytes != 0 || w.open.Load() != 0 {
 			t.Errorf("%d sandboxes, %d bytes, %d volumes are left", n, bytes, w.open.Load())
 		}
@@ -77,7 +78,7 @@ func usage(s *Store) (count int, bytes int64) {
 func (w *world) create(t *testing.T, agent string) *Sandbox {
 	t.Helper()
 	b, err := w.Create(agent, CreateOptions{})
-	must(t, err)
+	must.Do(t, err)
 	return b
 }
 
@@ -109,7 +110,7 @@ func TestStore(t *testing.T) {
 	if read(t, a.Tree, "f") != "ann's" {
 		t.Error("another's file")
 	}
-	must(t, w.Delete("ann", a.ID))
+	must.Do(t, w.Delete("ann", a.ID))
 	if got := <-w.removed; got != a.ID+" deleted" {
 		t.Error(got)
 	}
@@ -141,7 +142,7 @@ func TestAnotherAgents(t *testing.T) {
 			t.Errorf("%q hears %s", agent, got)
 		}
 	}
-	must(t, w.Delete("ann", b.ID))
+	must.Do(t, w.Delete("ann", b.ID))
 	if got := ask("ann"); got != theirs {
 		t.Errorf("of a deleted one: %s, of another's: %s", got, theirs)
 	}
@@ -180,7 +181,7 @@ func testStoreBounds(t *testing.T) {
 		wantCode(t, fmt.Sprintf("%s %+v", c.agent, c.o), err, c.code)
 		time.Sleep(time.Second) // the oldest is first in a list
 	}
-	must(t, w.Delete("ann", w.List("ann")[0].ID))
+	must.Do(t, w.Delete("ann", w.List("ann")[0].ID))
 	if _, err := w.Create("carl", CreateOptions{Size: 300 << 20}); err != nil {
 		t.Error(err)
 	}
@@ -208,7 +209,7 @@ func TestBytesOfOneAgent(t *testing.T) {
 		_, err := w.Create(c.agent, CreateOptions{Size: c.mib << 20, Account: c.account})
 		wantCode(t, fmt.Sprintf("%+v", c), err, c.code)
 	}
-	must(t, w.Delete("n0", w.List("n0")[0].ID))
+	must.Do(t, w.Delete("n0", w.List("n0")[0].ID))
 	if _, err := w.Create("n4", CreateOptions{Size: 100 << 20, Account: "token 1"}); err != nil {
 		t.Errorf("what was freed: %v", err)
 	}
@@ -249,8 +250,8 @@ func TestMakeFails(t *testing.T) {
 	if n, bytes := usage(s); n != 0 || bytes != 0 {
 		t.Errorf("%d, %d", n, bytes)
 	}
-	must(t, s.Close())
-	must(t, s.Close())
+	must.Do(t, s.Close())
+	must.Do(t, s.Close())
 	_, err := s.Create("ann", CreateOptions{})
 	wantCode(t, "create after Close", err, CodeBusy)
 }
@@ -261,7 +262,7 @@ func testExpiry(t *testing.T) {
 	w := newWorld(t, StoreOptions{DefaultTTL: time.Minute})
 	idle, used, running := w.create(t, "ann"), w.create(t, "ann"), w.create(t, "ann")
 	ctx, release, err := running.Acquire(context.Background())
-	must(t, err)
+	must.Do(t, err)
 	time.Sleep(59 * time.Second)
 	put(t, used.Tree, "f", "")
 	if _, _, err := idle.Tree.Usage(); err != nil { // is no use of it
@@ -324,7 +325,7 @@ func TestDeleteWhileRunning(t *testing.T) {
 	for i := range ctxs {
 		var err error
 		ctxs[i], releases[i], err = b.Acquire(context.Background())
-		must(t, err)
+		must.Do(t, err)
 	}
 	deleted := make(chan error, 1)
 	go func() { deleted <- w.Delete("ann", b.ID) }()
@@ -346,7 +347,7 @@ func TestDeleteWhileRunning(t *testing.T) {
 		t.Errorf("%d sandboxes, %d volumes while one is running", n, w.open.Load())
 	}
 	releases[1]()
-	must(t, <-deleted)
+	must.Do(t, <-deleted)
 	if w.open.Load() != 0 {
 		t.Error("the volume is open")
 	}
@@ -364,7 +365,7 @@ func testStoreConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for range 60 {
 				if rounds.Add(1) == 300 {
-					must(t, w.Close())
+					must.Do(t, w.Close())
 				}
 				b, err := w.Create(agent, CreateOptions{})
 				if err == nil {

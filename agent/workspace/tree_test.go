@@ -13,12 +13,14 @@ import (
 	"testing/iotest"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/test/must"
 )
 
 func TestPutOpenListRemove(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		e, err := tree.Put("a/b/run.sh", strings.NewReader("echo\n"), fs.ModeSetuid|0o4755, 5)
-		must(t, err)
+		must.Do(t, err)
 		if e.Path != "/work/a/b/run.sh" || e.Type != "file" || e.Size != 5 || e.Mode != "0755" || e.RawPath != nil {
 			t.Errorf("%+v", e)
 		}
@@ -30,13 +32,13 @@ func TestPutOpenListRemove(t *testing.T) {
 		uid, gid := tree.volume.Owner()
 		for _, p := range []string{"work/a", "work/a/b", "work/a/b/run.sh", "input/data"} {
 			var st unix.Stat_t
-			must(t, unix.Lstat(filepath.Join(at, p), &st))
+			must.Do(t, unix.Lstat(filepath.Join(at, p), &st))
 			if int(st.Uid) != uid || int(st.Gid) != gid || st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Mode&0o777 != 0o755 {
 				t.Errorf("%s is %d:%d %o", p, st.Uid, st.Gid, st.Mode)
 			}
 		}
 		list, more, err := tree.List("/", true, "", 0)
-		must(t, err)
+		must.Do(t, err)
 		want := []string{"/input", "/input/data", "/output", "/output/empty", "/work", "/work/a", "/work/a/b",
 			"/work/a/b/run.sh"}
 		if !slices.Equal(paths(list), want) || more {
@@ -48,10 +50,10 @@ func TestPutOpenListRemove(t *testing.T) {
 		if list, more, err = tree.List(".", false, "", 0); err != nil || more || len(list) != 1 || list[0].Type != "dir" {
 			t.Errorf("one level: %+v, %v, %v", list, more, err)
 		}
-		must(t, mkdir(tree, "/work/a/b/")) // there already
-		must(t, mkdir(tree, "/output/x/y"))
-		must(t, tree.Remove("/work/a/"))
-		must(t, tree.Remove("/output/empty"))
+		must.Do(t, mkdir(tree, "/work/a/b/")) // there already
+		must.Do(t, mkdir(tree, "/output/x/y"))
+		must.Do(t, tree.Remove("/work/a/"))
+		must.Do(t, tree.Remove("/output/empty"))
 		if _, err := stat(tree, "/work/a"); err == nil {
 			t.Error("it is still there")
 		}
@@ -65,7 +67,7 @@ func TestPutOpenListRemove(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		put(t, tree, "f", "")
-		must(t, mkdir(tree, "d/e"))
+		must.Do(t, mkdir(tree, "d/e"))
 		putAt := func(path string) error { _, err := tree.Put(path, strings.NewReader("x"), 0o644, 0); return err }
 		open := func(path string) error { _, _, err := tree.Open(path); return err }
 		list := func(path string) error { _, _, err := tree.List(path, true, "", 0); return err }
@@ -117,9 +119,9 @@ func TestRefusals(t *testing.T) {
 func TestPutReplacesAName(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		put(t, tree, "f", "old")
-		must(t, os.Link(at+"/work/f", at+"/output/other"))
+		must.Do(t, os.Link(at+"/work/f", at+"/output/other"))
 		old, err := os.OpenFile(at+"/work/f", os.O_RDWR, 0)
-		must(t, err)
+		must.Do(t, err)
 		defer old.Close()
 		put(t, tree, "f", "new!")
 		if got := read(t, tree, "/output/other"); got != "old" {
@@ -131,8 +133,8 @@ func TestPutReplacesAName(t *testing.T) {
 		if got := read(t, tree, "f"); got != "new!" {
 			t.Errorf("an open descriptor has changed it to %q", got)
 		}
-		must(t, os.Symlink("../output/other", at+"/work/link"))
-		must(t, unix.Mkfifo(at+"/work/fifo", 0o666))
+		must.Do(t, os.Symlink("../output/other", at+"/work/link"))
+		must.Do(t, unix.Mkfifo(at+"/work/fifo", 0o666))
 		for _, p := range []string{"link", "fifo"} {
 			put(t, tree, p, "plain")
 			if e, err := stat(tree, p); err != nil || e.Type != "file" {
@@ -172,8 +174,8 @@ func TestQuota(t *testing.T) {
 	if bytes, inodes, err = tree.Usage(); err != nil || bytes != 900<<10 || inodes != 40 {
 		t.Errorf("%d bytes, %d inodes, %v", bytes, inodes, err)
 	}
-	must(t, tree.Remove("d"))
-	must(t, tree.Remove("big"))
+	must.Do(t, tree.Remove("d"))
+	must.Do(t, tree.Remove("big"))
 	if bytes, inodes, err = tree.Usage(); err != nil || bytes != 0 || inodes != 4 {
 		t.Errorf("%d bytes, %d inodes, %v", bytes, inodes, err)
 	}
@@ -189,7 +191,7 @@ func TestClose(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		put(t, tree, "f", "text")
 		f, _, err := tree.Open("f")
-		must(t, err)
+		must.Do(t, err)
 		r, w := io.Pipe()
 		failed := make(chan error)
 		go func() {
@@ -197,7 +199,7 @@ func TestClose(t *testing.T) {
 			failed <- err
 		}()
 		_, err = w.Write([]byte("some")) // taken: the file is staged
-		must(t, err)
+		must.Do(t, err)
 		if list, _, err := tree.List("/", true, "", 0); err != nil || len(list) != 4 || list[3].Path != "/work/f" {
 			t.Errorf("while a file is being put: %q, %v", paths(list), err)
 		}
@@ -212,7 +214,7 @@ func TestClose(t *testing.T) {
 		_, err = stat(tree, "f")
 		wantCode(t, "stat", err, CodeNotFound)
 		onlyAreas(t, at)
-		must(t, r.Close())
+		must.Do(t, r.Close())
 	})
 }
 
@@ -220,7 +222,7 @@ func TestClose(t *testing.T) {
 func TestVolumeClosed(t *testing.T) {
 	v, _ := newDir(t)
 	tree := NewTree(v)
-	must(t, v.Close())
+	must.Do(t, v.Close())
 	_, err := tree.Put("f", strings.NewReader(""), 0o644, 0)
 	wantCode(t, "put", err, CodeNotFound)
 	_, _, err = tree.List("/", true, "", 0)
@@ -238,8 +240,8 @@ func TestHeldFilesArePruned(t *testing.T) {
 	put(t, tree, "f", "")
 	for range 1000 {
 		f, _, err := tree.Open("f")
-		must(t, err)
-		must(t, f.Close())
+		must.Do(t, err)
+		must.Do(t, f.Close())
 	}
 	if n := len(tree.files); n > 64 {
 		t.Errorf("%d files are held", n)

@@ -8,15 +8,14 @@ import (
 	"testing"
 
 	"brig/cmd/brig-bench/internal/result"
+	"brig/internal/test/must"
 )
 
 // program is a file that passes for brig.
 func program(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "brig")
-	if err := os.WriteFile(name, nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, nil, 0o755))
 	return name
 }
 
@@ -96,9 +95,7 @@ func TestWants(t *testing.T) {
 func TestOutputs(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "a")
-	if err := os.WriteFile(old, []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(old, []byte("old"), 0o644))
 	if _, err := openOutputs(options{json: old, html: filepath.Join(dir, "no/b")}); err == nil || !strings.Contains(err.Error(), "no/b") {
 		t.Errorf("%v", err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"brig/agent/engine"
 	"brig/cmd/brigd/internal/listen"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -118,10 +119,7 @@ func TestTokens(t *testing.T) {
 	p.signal(syscall.SIGTERM)
 	p.end()
 	call(t, "", "audit", "verify", "--key", d+"/issuer.pub", d+"/a")
-	log, err := os.ReadFile(d + "/a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(os.ReadFile(d + "/a"))(t)
 	if strings.Contains(p.logged(), p.key) || bytes.Contains(log, []byte(p.key)) {
 		t.Error("a token stands in a log")
 	}
@@ -132,15 +130,9 @@ func TestTokens(t *testing.T) {
 
 // Who has no key and no certificate of an agent's is nobody, whatever let the connection in.
 func TestNobody(t *testing.T) {
-	keys, err := listen.ParseKeys("coder " + strings.Repeat("k", 40))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(listen.ParseKeys("coder " + strings.Repeat("k", 40)))(t)
 	with := func(name string, header ...string) *http.Request {
-		r, err := http.NewRequest("GET", "http://x/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.NewRequest("GET", "http://x/", nil))(t)
 		for _, h := range header {
 			r.Header.Add("Authorization", h)
 		}
@@ -196,30 +188,18 @@ func TestMCPStdio(t *testing.T) {
 
 func stdioClient(t *testing.T, end func(*os.Process, io.Closer) error) {
 	cmd := exec.Command(brigd(t), "mcp", "--agent", "desk")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(cmd.StdinPipe())(t)
+	out := must.Get(cmd.StdoutPipe())(t)
 	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill() }()
 	answers := json.NewDecoder(out)
 	ask := func(message string) (a map[string]any) {
 		t.Helper()
-		if _, err := io.WriteString(in, message+"\n"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(in, message+"\n"))(t)
 		for a["id"] == nil {
 			a = nil
-			if err := answers.Decode(&a); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, answers.Decode(&a))
 		}
 		return a
 	}
@@ -227,16 +207,12 @@ func stdioClient(t *testing.T, end func(*os.Process, io.Closer) error) {
 	if a["result"] == nil {
 		t.Errorf("initialize: %v", a)
 	}
-	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"))(t)
 	a = ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_command","arguments":{"cmd":["echo","from the jail"]}}}`)
 	if text, err := json.Marshal(a); err != nil || !bytes.Contains(text, []byte("from the jail")) {
 		t.Errorf("run_command: %s, %v", text, err)
 	}
-	if err := end(cmd.Process, in); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, end(cmd.Process, in))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}

@@ -6,27 +6,20 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // send sends bytes, and returns the answer without its body, and the body.
 func (p *proc) send(method, path, body string, header ...string) (*http.Response, string) {
 	p.t.Helper()
-	r, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequest(method, p.url+path, strings.NewReader(body)))(p.t)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	w, err := p.client.Do(r)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	w := must.Get(p.client.Do(r))(p.t)
 	defer w.Body.Close()
-	text, err := io.ReadAll(w.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(w.Body))(p.t)
 	return w, string(text)
 }
 
@@ -110,9 +103,7 @@ func TestSandboxesOfTokens(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, shown)
 		}
 	}
-	if err := os.Rename(d+"/log", d+"/moved"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(d+"/log", d+"/moved"))
 	for _, c := range []struct{ method, path, body string }{{"POST", "/v1/run", `{"cmd":["true"]}`}, {"POST", "/v1/sandboxes", "{}"}, {"PUT", at + "/files/work/f", "x"}, {"DELETE", at, ""}} {
 		w, body := p.send(c.method, c.path, c.body, "Authorization", "Bearer "+wide, "Content-Type", "application/json")
 		if w.StatusCode != 503 || w.Header.Get("Retry-After") != "5" || !strings.Contains(body, "audit_unavailable") || strings.Contains(body, d) {
@@ -122,9 +113,7 @@ func TestSandboxesOfTokens(t *testing.T) {
 	if !strings.Contains(p.logged(), "the audit log cannot be written") || !strings.Contains(p.logged(), d+"/log") {
 		t.Errorf("brigd's log has no reason:\n%s", p.logged())
 	}
-	if err := os.Rename(d+"/moved", d+"/log"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(d+"/moved", d+"/log"))
 	if status, a := p.run("true"); status != 200 {
 		t.Errorf("once it can be written again: %d %v", status, a)
 	}

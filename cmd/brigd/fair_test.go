@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // served is a brigd with API keys of alice and bob, by TCP on loopback, where the clients are of one source.
@@ -29,14 +31,9 @@ func served(t *testing.T, args ...string) *proc {
 // open opens a connection of bob's and sends the beginning of a request.
 func (p *proc) open(begin string) net.Conn {
 	p.t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(p.addr, "tcp:"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", strings.TrimPrefix(p.addr, "tcp:")))(p.t)
 	p.t.Cleanup(func() { c.Close() })
-	if _, err := io.WriteString(c, begin); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Get(io.WriteString(c, begin))(p.t)
 	return c
 }
 
@@ -54,9 +51,7 @@ func TestAnnouncedBodies(t *testing.T) {
 			if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "100") { // brigd waits for the body
 				t.Fatalf("%q %v", line, err)
 			}
-			if _, err := io.WriteString(c, "{"); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.WriteString(c, "{"))(t)
 		}
 		for range 5 {
 			switch c.command {
@@ -162,21 +157,12 @@ func TestSessionsAreCounted(t *testing.T) {
 func (p *proc) stream(agent string, run map[string]any) *http.Response {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(p.t.Context())
-	text, err := json.Marshal(run)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(ctx, "POST", p.url+"/v1/run", bytes.NewReader(text))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(run))(p.t)
+	r := must.Get(http.NewRequestWithContext(ctx, "POST", p.url+"/v1/run", bytes.NewReader(text)))(p.t)
 	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/x-ndjson", "X-Agent-Id": agent} {
 		r.Header.Set(k, v)
 	}
-	w, err := p.client.Do(r)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	w := must.Get(p.client.Do(r))(p.t)
 	p.t.Cleanup(func() { cancel(); w.Body.Close() })
 	return w
 }
@@ -189,9 +175,7 @@ func next(t *testing.T, events *json.Decoder, kind string) string {
 			Type   string
 			Result struct{ Network json.RawMessage }
 		}
-		if err := events.Decode(&e); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, events.Decode(&e))
 		if e.Type == kind {
 			return string(e.Result.Network)
 		}

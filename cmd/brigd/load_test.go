@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"brig/agent/audit"
+	"brig/internal/test/must"
 )
 
 // answered is what a client of the load has seen.
@@ -148,16 +149,10 @@ func fair(t *testing.T, waits [][]time.Duration) {
 
 func peakRSS(t *testing.T, pid int) int64 {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))(t)
 	for _, line := range strings.Split(string(text), "\n") {
 		if kb, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(kb, " kB")), 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(kb, " kB")), 10, 64))(t)
 			return n << 10
 		}
 	}
@@ -171,10 +166,7 @@ func events(t *testing.T, log string) (before, after map[string]bool) {
 	if _, err := (audit.VerifyOptions{}).Verify(log); err != nil {
 		t.Errorf("the audit log: %v", err)
 	}
-	text, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(log))(t)
 	before, after = map[string]bool{}, map[string]bool{}
 	for _, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
 		var e struct{ Event, Run string }

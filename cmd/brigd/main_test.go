@@ -18,6 +18,7 @@ import (
 
 	"brig/internal/cli"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // TestMain runs the suite as root and as an ordinary user, against the real binary: a jail takes over its process
@@ -30,11 +31,7 @@ func TestMain(m *testing.M) {
 func brigd(t *testing.T) string {
 	t.Helper()
 	if bin := os.Getenv("BRIGD_BIN"); bin != "" {
-		abs, err := filepath.Abs(bin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return abs
+		return must.Get(filepath.Abs(bin))(t)
 	}
 	return filepath.Join(asuser.Dir(), "brigd")
 }
@@ -56,10 +53,7 @@ type proc struct {
 // dir is a short one: a socket's path has 107 bytes.
 func dir(t *testing.T) string {
 	t.Helper()
-	d, err := os.MkdirTemp("", "b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(os.MkdirTemp("", "b"))(t)
 	t.Cleanup(func() { os.RemoveAll(d) })
 	return d
 }
@@ -74,13 +68,8 @@ func beginCmd(t *testing.T, cmd *exec.Cmd, env []string) *proc {
 	t.Helper()
 	p := &proc{t: t, cmd: cmd, ready: make(chan struct{}), url: "http://brigd"}
 	p.cmd.Env = append(os.Environ(), env...)
-	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stderr := must.Get(p.cmd.StderrPipe())(t)
+	must.Do(t, p.cmd.Start())
 	t.Cleanup(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
 	go p.read(stderr)
 	select {
@@ -127,14 +116,9 @@ func (p *proc) do(method, path string, body any, header ...string) (int, map[str
 	p.t.Helper()
 	var text bytes.Buffer
 	if body != nil {
-		if err := json.NewEncoder(&text).Encode(body); err != nil {
-			p.t.Fatal(err)
-		}
+		must.Do(p.t, json.NewEncoder(&text).Encode(body))
 	}
-	r, err := http.NewRequest(method, p.url+path, &text)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequest(method, p.url+path, &text))(p.t)
 	r.Header.Set("Content-Type", "application/json")
 	if p.key != "" {
 		r.Header.Set("Authorization", "Bearer "+p.key)
@@ -198,17 +182,13 @@ func (p *proc) end() {
 // signal sends one.
 func (p *proc) signal(s os.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.cmd.Process.Signal(s))
 }
 
 // file writes one, for the caller alone.
 func file(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/brigd.8")
@@ -20,9 +21,7 @@ func TestManPage(t *testing.T) {
 	}
 	file := filepath.Join("..", "..", "docs", "brigd.8")
 	if *update {
-		if err := os.WriteFile(file, []byte(program().ManualPage()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(program().ManualPage()), 0o644))
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != program().ManualPage() {
 		t.Errorf("%s is stale (%v); run go test ./cmd/brigd -run TestManPage -update and read the change", file, err)

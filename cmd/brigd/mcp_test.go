@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // TestMCPStalled: nobody holds a connection by a body that does not come, and the settings for requests count at /mcp.
@@ -66,17 +68,9 @@ func TestMCPStalled(t *testing.T) {
 // TestMCPStdioGoesOn: a line that is no message does not end brigd.
 func TestMCPStdioGoesOn(t *testing.T) {
 	cmd := exec.Command(brigd(t), "mcp", "--max-body", "2k")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(cmd.StdinPipe())(t)
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill() }()
 	if _, err := io.WriteString(in, "nonsense\n"+strings.Repeat("x", 1<<20)+"\n"+`{"jsonrpc":"2.0","id":5,"method":"ping"}`+"\n"); err != nil {
 		t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/internal/cli"
+	"brig/internal/test/must"
 )
 
 // The metrics know how many sandboxes there are.
@@ -67,10 +68,7 @@ func TestLauncherGone(t *testing.T) {
 	if status, a := p.run("true"); status != 200 {
 		t.Fatalf("%d %v", status, a)
 	}
-	list, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(filepath.Glob("/proc/[0-9]*/stat"))(t)
 	for _, f := range list {
 		text, err := os.ReadFile(f)
 		if err != nil {
@@ -78,13 +76,8 @@ func TestLauncherGone(t *testing.T) {
 		}
 		_, rest, _ := strings.Cut(string(text), ") ") // pid (comm) state ppid: proc(5)
 		if w := strings.Fields(rest); len(w) > 1 && w[1] == strconv.Itoa(p.cmd.Process.Pid) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			pid := must.Get(strconv.Atoi(filepath.Base(filepath.Dir(f))))(t)
+			must.Do(t, syscall.Kill(pid, syscall.SIGKILL))
 		}
 	}
 	for range launcherFailures {

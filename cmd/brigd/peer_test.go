@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/test/must"
 )
 
 // dialAs connects as another user: setresuid(2) by number acts on one thread, and connect(2) takes that thread's
@@ -34,11 +36,7 @@ func dialAs(t *testing.T, path string, uid int) net.Conn {
 	}
 	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
-	c, err := net.FileConn(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(net.FileConn(f))(t)
 }
 
 // A user who may connect is an agent of its own, whatever it calls itself, and does not see the owner's sandboxes.
@@ -47,9 +45,7 @@ func TestAllowedUser(t *testing.T) {
 		t.Skip("only root can be several users")
 	}
 	d := dir(t)
-	if err := os.Chmod(d, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(d, 0o755))
 	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--allow-uid", "12345")
 	_, box := p.do("POST", "/v1/sandboxes", map[string]any{})
 	id, _ := box["id"].(string)

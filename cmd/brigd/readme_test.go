@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // shareReadme copies what TestReadme reads to where the ordinary user may read it, too.
@@ -29,10 +30,7 @@ func shareReadme(dir string) error {
 
 // What README.md promises for the first 60 seconds works, line by line, in a directory that looks like a checkout.
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(asuser.Dir(), "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(asuser.Dir(), "README.md")))(t)
 	_, rest, _ := strings.Cut(string(text), "## 60 seconds to an agent\n")
 	block, _, _ := strings.Cut(strings.TrimSpace(rest), "\n\n")
 	var lines []string
@@ -43,13 +41,9 @@ func TestReadme(t *testing.T) {
 		t.Fatalf("the block has changed: %q", lines)
 	}
 	d := dir(t)
-	if err := os.Mkdir(filepath.Join(d, "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(d, "bin"), 0o755))
 	for from, to := range map[string]string{brigd(t): "bin/brigd", filepath.Join(asuser.Dir(), "clients"): "clients"} {
-		if err := os.Symlink(from, filepath.Join(d, to)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(from, filepath.Join(d, to)))
 	}
 	// As it is pasted: one line after the other, whether or not brigd is ready.
 	script := strings.Join(lines[1:], "\n") + "\nkill $!; wait $!\n"

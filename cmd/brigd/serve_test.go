@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"brig/agent/audit"
+	"brig/internal/test/must"
 )
 
 func TestServeWithoutFlags(t *testing.T) {
@@ -42,14 +43,10 @@ func TestStartsThatAreRefused(t *testing.T) {
 	d := dir(t)
 	env := []string{"XDG_RUNTIME_DIR=" + d}
 	fifo := d + "/fi/fo"
-	if err := errors.Join(os.Mkdir(d+"/fi", 0o700), syscall.Mkfifo(fifo, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(d+"/fi", 0o700), syscall.Mkfifo(fifo, 0o600)))
 	key := file(t, d+"/keys", "coder "+strings.Repeat("k", 40))
 	open := file(t, d+"/open", "coder "+strings.Repeat("k", 40))
-	if err := os.Chmod(open, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(open, 0o644))
 	for _, x := range []struct{ args, want string }{
 		{"", "there is no command"},
 		{"sevre", "did you mean brigd serve?"},
@@ -138,10 +135,7 @@ func TestDrainIsBounded(t *testing.T) {
 // processes counts those whose command line has a word.
 func processes(t *testing.T, word string) (n int) {
 	t.Helper()
-	list, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	for _, f := range list {
 		if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte("\x00"+word+"\x00")) {
 			n++
@@ -209,20 +203,11 @@ func TestConfigFile(t *testing.T) {
 // A service manager opens the socket, and is told when brigd is ready.
 func TestServiceManager(t *testing.T) {
 	d := dir(t)
-	told, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: d + "/n", Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	told := must.Get(net.ListenUnixgram("unixgram", &net.UnixAddr{Name: d + "/n", Net: "unixgram"}))(t)
 	defer told.Close()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: d + "/s", Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.ListenUnix("unix", &net.UnixAddr{Name: d + "/s", Net: "unix"}))(t)
 	defer l.Close()
-	f, err := l.File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(l.File())(t)
 	defer f.Close()
 	cmd := exec.Command("/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" serve`, brigd(t)) // its own number, which only it can know
 	cmd.ExtraFiles = []*os.File{f}

@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/test/must"
 )
 
 // TestSharesByHTTP: what the operator shares is listed, mounted and counted; a path of the host is in no answer.
 func TestSharesByHTTP(t *testing.T) {
 	d := dir(t)
 	for _, name := range []string{"/data/sub", "/scratch"} {
-		if err := os.MkdirAll(d+name, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(d+name, 0o755))
 	}
 	file(t, d+"/data/sub/a", "one\n")
 	settings := file(t, d+"/c.json", fmt.Sprintf(`{"jails": {"shares": [%q, %q]}}`, "data="+d+"/data:ro",
@@ -45,9 +45,7 @@ func TestSharesByHTTP(t *testing.T) {
 		if status != 200 || a["stdout"] != want {
 			t.Errorf("%s: %d %v", list, status, a)
 		}
-		if err := errors.Join(os.RemoveAll(d+"/scratch/new"), os.RemoveAll(d+"/scratch/c")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.RemoveAll(d+"/scratch/new"), os.RemoveAll(d+"/scratch/c")))
 		if list, err := os.ReadDir(d + "/scratch"); err != nil || len(list) != 1 {
 			t.Errorf("the directory has %v, %v", list, err)
 		}
@@ -110,18 +108,13 @@ func TestSharesByHTTP(t *testing.T) {
 // TestChangesByHTTP: a run's changes of a share come in its answer, can be shown and applied, and are counted; and a tree
 // goes into a sandbox and comes back.
 func TestChangesByHTTP(t *testing.T) {
-	fd, err := unix.MemfdCreate("upper", unix.MFD_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.MemfdCreate("upper", unix.MFD_CLOEXEC))(t)
 	defer unix.Close(fd)
 	if err := unix.Fsetxattr(fd, "user.brig", []byte("y"), 0); err != nil {
 		t.Skipf("tmpfs has no extended attributes of users before Linux 6.6: %v", err)
 	}
 	d := dir(t)
-	if err := os.MkdirAll(d+"/repo", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(d+"/repo", 0o755))
 	file(t, d+"/repo/a", "one\n")
 	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--share", "repo="+d+"/repo:cow,size=1m", "--allow-apply",
 		"--changes-dir", d+"/sets")
@@ -154,9 +147,7 @@ func TestChangesByHTTP(t *testing.T) {
 	at := "/v1/sandboxes/" + box["id"].(string) + "/tree?path=/work/x"
 	var tree bytes.Buffer
 	out := tar.NewWriter(&tree)
-	if err := out.WriteHeader(&tar.Header{Name: "tool", Mode: 0o4755, Size: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, out.WriteHeader(&tar.Header{Name: "tool", Mode: 0o4755, Size: 2}))
 	if _, err := out.Write([]byte("#!")); err != nil || out.Close() != nil {
 		t.Fatal(err)
 	}

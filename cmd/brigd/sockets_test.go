@@ -14,6 +14,7 @@ import (
 	"brig/cmd/brigd/internal/config"
 	"brig/cmd/brigd/internal/listen"
 	"brig/internal/cli"
+	"brig/internal/test/must"
 )
 
 // Connections by TCP that say nothing keep nobody out of the Unix socket, and one place is enough for two sockets.
@@ -24,10 +25,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := openSockets(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(openSockets(t.Context(), c))(t)
 		server := &http.Server{ConnContext: listen.WithPeer, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if !listen.PeerOf(r.Context()).Own() {
 				t.Error("it is not seen that the owner calls")
@@ -37,10 +35,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 			go func() { _ = server.Serve(l) }() // until it is closed
 		}
 		for range 48 {
-			c, err := net.Dial("tcp", s.list[1].Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(net.Dial("tcp", s.list[1].Addr().String()))(t)
 			defer c.Close()
 		}
 		client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
@@ -62,15 +57,9 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 
 // A signal ends a start that hangs, and one that fails to notice.
 func TestSignalsEndAStart(t *testing.T) {
-	log, err := os.Create(t.TempDir() + "/log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(os.Create(t.TempDir() + "/log"))(t)
 	defer log.Close()
-	c, err := config.Parse("serve", []string{"--listen", "unix:" + dir(t) + "/s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(config.Parse("serve", []string{"--listen", "unix:" + dir(t) + "/s"}))(t)
 	code := runService(c, cli.Stdio{Name: "brigd", Err: log}, func(*service) (http.Handler, error) {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 			t.Error(err)

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // A sandbox outlives brigd, also one that is killed: what it had when it was saved last.
@@ -50,9 +52,7 @@ func TestSandboxStore(t *testing.T) {
 		if end == syscall.SIGTERM {
 			put("second") // the save is that of the end
 		}
-		if err := p.cmd.Process.Signal(end); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.cmd.Process.Signal(end))
 		_ = p.cmd.Wait()
 		p = begin(t, nil, args...)
 		if w, body := p.send("GET", at+"/files/work/first", ""); w.StatusCode != 200 || body != "first" {
@@ -98,12 +98,8 @@ func TestSandboxStore(t *testing.T) {
 	}
 	refuses(t, nil, []string{"serve", "--listen", "unix:" + d + "/t", "--sandbox-store", d + "/store"}, "--sandbox-store", "another brigd")
 	open := filepath.Join(d, "open")
-	if err := os.Mkdir(open, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(open, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(open, 0o700))
+	must.Do(t, os.Chmod(open, 0o777))
 	refuses(t, nil, []string{"serve", "--listen", "unix:" + d + "/t", "--sandbox-store", open}, "--sandbox-store", "other users")
 	refuses(t, nil, []string{"serve", "--sandbox-save", "1s"}, "--sandbox-save", "--sandbox-store DIR")
 	if log := p.logged(); strings.Contains(log, "level=ERROR") {
@@ -115,16 +111,12 @@ func TestSandboxStore(t *testing.T) {
 func TestStoresOfAKilledBrigd(t *testing.T) {
 	d := dir(t)
 	for _, name := range []string{"/repo", "/up"} {
-		if err := os.Mkdir(d+name, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(d+name, 0o755))
 	}
 	args := []string{"serve", "--listen", "unix:" + d + "/s", "--share", "repo=" + d + "/repo:cow,store=disk", "--share",
 		"up=" + d + "/up:rw"}
 	env := []string{"XDG_STATE_HOME=" + d + "/state"}
-	if err := os.Mkdir(d+"/state", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(d+"/state", 0o700))
 	p := begin(t, env, args...)
 	why := make(chan string, 1)
 	go func() {
@@ -149,9 +141,7 @@ func TestStoresOfAKilledBrigd(t *testing.T) {
 	}
 	removed := false
 	for range 20 { // what ran in the jail may hold its directory until it has ended, too
-		if err := p.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.cmd.Process.Kill())
 		_ = p.cmd.Wait() // it was killed
 		p = begin(t, env, args...)
 		if removed = strings.Contains(p.logged(), "changes of shares of earlier runs are removed"); removed {

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // certificate makes NAME.pem and NAME.key in d, signed by parent, or by itself.
@@ -32,14 +34,8 @@ func certificate(t *testing.T, d, name string, parent *x509.Certificate, by *ecd
 		c.IsCA, c.KeyUsage, c.ExtKeyUsage = true, x509.KeyUsageCertSign, nil
 		parent, by = c, key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, by)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, by))(t)
+	private := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
 	file(t, d+"/"+name+".pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	file(t, d+"/"+name+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
 	if c, err = x509.ParseCertificate(der); err != nil {
@@ -63,10 +59,7 @@ func TestMutualTLS(t *testing.T) {
 	for name, want := range map[string]int{"builder": 201, "no agent": 401, "stranger": 0, "": 0} {
 		c := &tls.Config{RootCAs: pool}
 		if name != "" {
-			pair, err := tls.LoadX509KeyPair(d+"/"+name+".pem", d+"/"+name+".key")
-			if err != nil {
-				t.Fatal(err)
-			}
+			pair := must.Get(tls.LoadX509KeyPair(d+"/"+name+".pem", d+"/"+name+".key"))(t)
 			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 		}
 		p.client = &http.Client{Transport: &http.Transport{TLSClientConfig: c, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // A request that asks for nothing else is run by an interpreter that waits, and the answer and the metrics say so.
@@ -18,10 +20,7 @@ func TestWarm(t *testing.T) {
 	if status, a := p.do("POST", "/v1/run", code); status != 200 || a["stdout"] != "False\n" || a["warm"] != nil {
 		t.Errorf("%d %v\n%s", status, a, p.logged())
 	}
-	r, err := p.client.Get(p.url + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(p.client.Get(p.url + "/metrics"))(t)
 	defer r.Body.Close()
 	page, err := io.ReadAll(r.Body)
 	for _, line := range []string{`sandbox_warm_taken_total{language="python"} 1`, `sandbox_warm_missed_total{language="python"} 1`} {

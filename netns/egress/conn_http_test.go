@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -71,15 +72,9 @@ func (r *rig) client(name string) *http.Client {
 
 func get(t *testing.T, c *http.Client, url string) (int, string) {
 	t.Helper()
-	res, err := c.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(c.Get(url))(t)
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(io.ReadAll(res.Body))(t)
 	return res.StatusCode, string(body)
 }
 
@@ -94,10 +89,7 @@ func TestHTTPRequestsOnOneConnection(t *testing.T) {
 		}
 	}
 	for _, body := range []io.Reader{strings.NewReader(strings.Repeat("x", 1<<20)), io.LimitReader(strings.NewReader(strings.Repeat("x", 1<<20)), 1<<20)} {
-		res, err := c.Post("http://a.test/upload", "", body) // with a length, and chunked
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(c.Post("http://a.test/upload", "", body))(t) // with a length, and chunked
 		if got, err := io.ReadAll(res.Body); string(got) != "1048576 <nil>" {
 			t.Errorf("%q, %v", got, err)
 		}
@@ -143,10 +135,7 @@ func TestHTTPRefusals(t *testing.T) {
 			r.site("b.test")
 			conn := r.dial(r.to(c.site, 80))
 			fmt.Fprint(conn, c.request)
-			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			res := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 			var said struct {
 				Error, Reason, Host, Allow string
 				Port                       int

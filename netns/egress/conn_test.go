@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -129,10 +130,7 @@ func helloFor(t *testing.T, name string) []byte {
 		a.Close()
 	}()
 	buf := make([]byte, 4096)
-	n, err := b.Read(buf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(b.Read(buf))(t)
 	b.Close()
 	return buf[:n]
 }
@@ -211,9 +209,7 @@ func TestLimits(t *testing.T) {
 		for range 2 {
 			c := r.dial(r.to("a.test", 5000))
 			_, _ = c.Write([]byte("x"))
-			if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.ReadFull(c, make([]byte, 1)))(t)
 		}
 		r.reset(r.to("a.test", 5000))
 		if e := r.wait(1)[0]; e.Reason != policy.ReasonMaxConnections || e.Verdict != VerdictDeny || e.Name != "a.test" {

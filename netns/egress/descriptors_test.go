@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -40,15 +41,11 @@ func TestResources(t *testing.T) {
 func TestShareOfDescriptors(t *testing.T) {
 	defer share.Store(share.Load())
 	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l))
 	if err := ShareDescriptors(int(l.Cur), 4); err == nil {
 		t.Error("nothing is left, and no error")
 	}
-	if err := ShareDescriptors(int(l.Cur)-2*4*perConnection, 4); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ShareDescriptors(int(l.Cur)-2*4*perConnection, 4))
 	for most, want := range map[int]policy.Reason{1: policy.ReasonMaxConnections, 0: policy.ReasonResources} {
 		lim := newLimits(&policy.Policy{MaxConnections: most})
 		var got policy.Reason

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 	"brig/netns/egress/wire"
 )
@@ -17,10 +18,7 @@ import (
 func TestLookupsGoToThePolicysServers(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]bool{}
-	dns, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dns := must.Get(net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}))(t)
 	defer dns.Close()
 	go func() {
 		buf := make([]byte, 4096)
@@ -37,10 +35,7 @@ func TestLookupsGoToThePolicysServers(t *testing.T) {
 		}
 	}()
 	p := &policy.Policy{Allow: rules("tcp://a.test:5000"), DNS: []string{dns.LocalAddr().String()}}
-	s, err := New(Config{Policy: p})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Config{Policy: p}))(t)
 	s.dialer.place = ownedBy(public)
 	s.destination = func(*net.TCPConn, bool) (netip.AddrPort, error) {
 		a, _ := s.pool.addr("a.test")
@@ -66,10 +61,7 @@ func TestLookupsGoToThePolicysServers(t *testing.T) {
 
 func TestOwnAddressesMustBeWrittenOut(t *testing.T) {
 	p := &policy.Policy{Allow: rules("10.1.2.0/24:22", "10.1.2.5/32:80", "udp://10.1.2.5:123")}
-	m, err := p.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(p.Compile())(t)
 	d := newDialer(p, m)
 	d.place = ownedBy(netip.MustParseAddr("10.1.2.5"))
 	for _, c := range []struct {

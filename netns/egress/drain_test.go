@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -23,9 +24,7 @@ func TestCloseSendsWhatWasSaid(t *testing.T) {
 		got <- n
 	})
 	c := r.dial(r.to("a.test", 5000))
-	if _, err := c.Write(make([]byte, size)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Write(make([]byte, size)))(t)
 	c.Close()
 	time.AfterFunc(20*time.Millisecond, func() { close(begin) }) // while Close waits
 	if e := r.end(1)[0]; e.Sent != size || e.Verdict != VerdictAllow {
@@ -99,15 +98,9 @@ func TestCloseSendsPublishedAnswers(t *testing.T) {
 	r := newRig(t, policy.Policy{})
 	server, host := listenTCP(t), listenTCP(t)
 	r.s.Serve(Sockets{Publish: []Published{{Listener: host, To: addrPort(server.Addr()), Conns: unconnected(t, 1)}}})
-	c, err := net.Dial("tcp4", host.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp4", host.Addr().String()))(t)
 	defer c.Close()
-	j, err := server.AcceptTCP()
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(server.AcceptTCP())(t)
 	go func() {
 		_, _ = j.Write(make([]byte, size))
 		j.Close()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -37,13 +38,8 @@ func TestSlowAnswerToAFailedUpload(t *testing.T) {
 		})
 		c := r.dial(r.to("a.test", 80))
 		fmt.Fprint(c, "POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nabc")
-		if err := c.CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
-		res, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.CloseWrite())
+		res := must.Get(http.ReadResponse(bufio.NewReader(c), nil))(t)
 		if n, err := io.Copy(io.Discard, res.Body); n != 15000 || err != nil {
 			t.Errorf("%q: %d bytes, %v", length, n, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -17,10 +18,7 @@ import (
 func unconnected(t *testing.T, n int) (list []*os.File) {
 	t.Helper()
 	for range n {
-		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fd := must.Get(syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0))(t)
 		list = append(list, os.NewFile(uintptr(fd), "jail"))
 	}
 	return list
@@ -76,14 +74,8 @@ func TestPublishSurvivesWhoeverGoesFirst(t *testing.T) {
 	to := addrPort(server.Addr())
 	r.s.Serve(Sockets{Publish: []Published{{Listener: host, To: to, Conns: unconnected(t, 1)}}})
 	for i := range 12 {
-		c, err := net.Dial("tcp4", host.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		j, err := server.AcceptTCP()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("tcp4", host.Addr().String()))(t)
+		j := must.Get(server.AcceptTCP())(t)
 		switch i % 4 {
 		case 0:
 			reset(j)
@@ -111,10 +103,7 @@ func TestPublishSurvivesWhoeverGoesFirst(t *testing.T) {
 	if e := all[12]; e.Verdict != VerdictError || e.Reason != policy.ReasonConnectFailed {
 		t.Errorf("%+v", e)
 	}
-	again, err := net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(to))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(to)))(t)
 	defer again.Close()
 	if c, err = net.Dial("tcp4", host.Addr().String()); err != nil {
 		t.Fatal(err)

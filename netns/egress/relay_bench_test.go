@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -29,15 +30,10 @@ func many(t *testing.T, n, size int, dial func() (*net.TCPConn, error)) int64 {
 	before := memory()
 	conns := make([]*net.TCPConn, n)
 	for i := range conns {
-		c, err := dial()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(dial())(t)
 		conns[i] = c
 		go func() { _, _ = c.Write(make([]byte, size)) }()
-		if _, err := io.CopyN(io.Discard, c, int64(size)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.CopyN(io.Discard, c, int64(size)))(t)
 	}
 	held := memory() - before
 	for _, c := range conns {

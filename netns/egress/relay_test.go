@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -93,10 +94,7 @@ func TestHTTPQuota(t *testing.T) {
 	br := bufio.NewReader(conn)
 	for i := range 2 {
 		fmt.Fprint(conn, "GET /big HTTP/1.1\r\nHost: a.test\r\n\r\n")
-		res, err := http.ReadResponse(br, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(http.ReadResponse(br, nil))(t)
 		if n, err := io.Copy(io.Discard, res.Body); (err == nil) != (i == 0) {
 			t.Errorf("%d: %d bytes, %v", i, n, err)
 		}
@@ -122,15 +120,10 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 		fmt.Fprint(c, "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1000000\r\n\r\n")
 	}
 	for range 5 {
-		c, err := net.Dial("tcp4", host.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("tcp4", host.Addr().String()))(t)
 		defer c.Close()
 	}
-	if _, err := to.AcceptTCP(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(to.AcceptTCP())(t)
 	r.s.Close()
 	buf, left := make([]byte, 1<<20), ""
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -161,13 +154,9 @@ func TestQuotaIsExact(t *testing.T) {
 		c.Close()
 	})
 	c := r.dial(r.to("a.test", 5000))
-	if _, err := io.CopyN(io.Discard, c, down); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.CopyN(io.Discard, c, down))(t)
 	for range bound - down {
-		if _, err := c.Write([]byte("x")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Write([]byte("x")))(t)
 	}
 	_ = c.CloseWrite()
 	if _, err := c.Read(make([]byte, 1)); err != io.EOF {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -74,10 +75,7 @@ func newRig(t testing.TB, p policy.Policy) *rig {
 	t.Helper()
 	r := &rig{t: t, log: &lineLog{t: t, more: make(chan struct{}, 1)}, names: map[string][]netip.Addr{},
 		world: map[netip.AddrPort]netip.AddrPort{}, wanted: map[netip.Addr]netip.AddrPort{}}
-	s, err := New(Config{Policy: &p, Jail: "j", Log: r.log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Config{Policy: &p, Jail: "j", Log: r.log}))(t)
 	r.s = s
 	s.dialer.lookup = func(_ context.Context, name string) ([]netip.Addr, error) {
 		r.mu.Lock()
@@ -130,10 +128,7 @@ func ownedBy(own ...netip.Addr) func(netip.Addr) policy.Reason {
 
 func listenTCP(t testing.TB) *net.TCPListener {
 	t.Helper()
-	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))(t)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -195,11 +190,7 @@ func (r *rig) to(name string, port uint16) netip.AddrPort {
 // dial is what connect(2) would do in the jail.
 func (r *rig) dial(to netip.AddrPort) *net.TCPConn {
 	r.t.Helper()
-	c, err := r.dialErr(to)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return c
+	return must.Get(r.dialErr(to))(r.t)
 }
 
 func (r *rig) dialErr(to netip.AddrPort) (*net.TCPConn, error) {

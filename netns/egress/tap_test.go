@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -115,20 +116,11 @@ func TestTapReadsAnything(t *testing.T) {
 
 // A connection that meets a full accept queue leaves no line; it is counted in Unrecorded.
 func TestFullAcceptQueueIsCounted(t *testing.T) {
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0))(t)
 	f := os.NewFile(uintptr(fd), "listener")
 	defer f.Close()
-	err = errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.FileListener(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 1)))
+	l := must.Get(net.FileListener(f))(t)
 	defer l.Close()
 	waiting := []syscall.Conn{l.(*net.TCPListener)}
 	for range 100 { // none is accepted

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -19,10 +20,7 @@ func withPacketInfo(t *testing.T, network string) *net.UDPConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := c.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(c.SyscallConn())(t)
 	_ = raw.Control(func(fd uintptr) {
 		if network == "udp4" {
 			err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, syscall.IP_PKTINFO, 1)
@@ -50,14 +48,9 @@ func udpClient(t *testing.T, c *net.UDPConn, n byte) *net.UDPConn {
 
 func ask(t *testing.T, c net.Conn, b []byte) []byte {
 	t.Helper()
-	if _, err := c.Write(b); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Write(b))(t)
 	buf := make([]byte, 65535)
-	n, err := c.Read(buf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(c.Read(buf))(t)
 	return buf[:n]
 }
 
@@ -76,10 +69,7 @@ func sessions(t *testing.T, network string) {
 		}
 		return netip.MustParseAddrPort("93.184.216.35:123")
 	}
-	up, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	up := must.Get(net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}))(t)
 	defer up.Close()
 	go func() {
 		buf := make([]byte, 65535)
@@ -155,22 +145,15 @@ func TestDNSOverBoth(t *testing.T) {
 	jail := withPacketInfo(t, "udp4")
 	r.s.Serve(Sockets{DNS: jail, DNSTCP: r.jail})
 	udp := udpClient(t, jail, 7)
-	tcp, err := net.Dial("tcp4", r.jail.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tcp := must.Get(net.Dial("tcp4", r.jail.Addr().String()))(t)
 	defer tcp.Close()
 	_ = tcp.SetDeadline(time.Now().Add(20 * time.Second))
 	over := func(q []byte) []byte {
 		_, _ = tcp.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(q))), q...))
 		var size [2]byte
-		if _, err := io.ReadFull(tcp, size[:]); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(tcp, size[:]))(t)
 		b := make([]byte, binary.BigEndian.Uint16(size[:]))
-		if _, err := io.ReadFull(tcp, b); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(tcp, b))(t)
 		return b
 	}
 	for _, send := range []func([]byte) []byte{func(q []byte) []byte { return ask(t, udp, q) }, over} {

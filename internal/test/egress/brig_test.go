@@ -15,6 +15,7 @@ import (
 
 	"brig/internal/rig"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // jail is one run of brig in the rig.
@@ -30,11 +31,7 @@ type jail struct {
 
 func loadAttacks(t *testing.T) []*rig.Attack {
 	t.Helper()
-	list, err := rig.Attacks(os.DirFS(asuser.Testdata()), "egress")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
+	return must.Get(rig.Attacks(os.DirFS(asuser.Testdata()), "egress"))(t)
 }
 
 // jailOf returns the run of an attack.
@@ -71,10 +68,7 @@ type suite struct {
 func newSuite(t *testing.T) *suite {
 	t.Helper()
 	dir := t.TempDir()
-	r, err := rig.New(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(rig.New(dir))(t)
 	s := &suite{Rig: r}
 	s.use(t, dir)
 	return s
@@ -133,9 +127,7 @@ func (s *suite) run(t *testing.T, j *jail) *outcome {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.credential}
 	}
 	began := time.Now()
-	if err := rig.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, rig.Start(cmd))
 	err := cmd.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -157,9 +149,7 @@ func (s *suite) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *suite) write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(s.path(name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(s.path(name), []byte(text), 0o644))
 }
 
 // withoutProxies drops variables that would lead clients to a proxy.

@@ -9,6 +9,7 @@ import (
 
 	"brig/internal/rig"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // parts is the number of rigs that share the attacks: most of the time is waiting.
@@ -57,14 +58,9 @@ func inParts(t *testing.T, who rig.Caller, f func(t *testing.T, part int)) {
 // openDir returns a directory that the other user can write to.
 func openDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "brig-rig-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("", "brig-rig-"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chown(dir, asuser.UID, asuser.UID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chown(dir, asuser.UID, asuser.UID))
 	return dir
 }
 
@@ -73,10 +69,7 @@ func bypass(t *testing.T, s *suite, part int, off bool) {
 	if len(attacks) < 70 {
 		t.Errorf("%d attacks are fewer than the 70 that the suite promises", len(attacks))
 	}
-	before, err := rig.TakeSnapshot(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(rig.TakeSnapshot(true))(t)
 	each := func(suffix string, f func(t *testing.T, a *rig.Attack)) {
 		for i, a := range attacks {
 			if i%parts != part {
@@ -96,10 +89,7 @@ func bypass(t *testing.T, s *suite, part int, off bool) {
 			s.escape(t, a)
 		}
 	})
-	after, err := rig.TakeSnapshot(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(rig.TakeSnapshot(true))(t)
 	if diff := before.Diff(after); diff != "" {
 		t.Errorf("the host's network has changed:\n%s", diff)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/internal/rig"
+	"brig/internal/test/must"
 )
 
 const clientVar = "BRIG_RIG_CLIENT" // the URL; makes the test binary a client in Go
@@ -155,10 +156,7 @@ func containsOne(text, list string) bool {
 // jail returns the client's jail with the policy of a careful caller.
 func (c *client) jail(t *testing.T, target string) *jail {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := must.Get(os.Executable())(t)
 	args := []string{"--ro-bind", exe, "/rig/client"}
 	for _, v := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "PIP_CERT", "NPM_CONFIG_CAFILE"} {
 		args = append(args, "--env", v+"=/rig/ca.pem")

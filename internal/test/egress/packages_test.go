@@ -48,7 +48,7 @@ func servePackages(r *rig.Rig) error {
 func pypi() http.Handler {
 	var wheel bytes.Buffer
 	z := zip.NewWriter(&wheel)
-	must(z.AddFS(fstest.MapFS{
+	written(z.AddFS(fstest.MapFS{
 		"tiny.py":                     file("word = 'tiny'\n"),
 		"tiny-1.0.dist-info/METADATA": file("Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n"),
 		"tiny-1.0.dist-info/WHEEL": file("Wheel-Version: 1.0\nGenerator: rig\nRoot-Is-Purelib: true\n" +
@@ -56,7 +56,7 @@ func pypi() http.Handler {
 		"tiny-1.0.dist-info/RECORD": file("tiny.py,,\ntiny-1.0.dist-info/METADATA,,\n" +
 			"tiny-1.0.dist-info/WHEEL,,\ntiny-1.0.dist-info/RECORD,,\n"),
 	}))
-	must(z.Close())
+	written(z.Close())
 	const name = "tiny-1.0-py3-none-any.whl"
 	return http.FileServerFS(fstest.MapFS{
 		"simple/tiny/index.html": file(`<!DOCTYPE html><a href="/files/` + name + `">` + name + `</a>`),
@@ -69,11 +69,11 @@ func npm() http.Handler {
 	var tgz bytes.Buffer
 	g := gzip.NewWriter(&tgz)
 	t := tar.NewWriter(g)
-	must(t.AddFS(fstest.MapFS{
+	written(t.AddFS(fstest.MapFS{
 		"package/package.json": file(`{"name":"tiny","version":"1.0.0","main":"index.js"}`),
 		"package/index.js":     file("module.exports = 'tiny'\n"),
 	}))
-	must(errors.Join(t.Close(), g.Close()))
+	written(errors.Join(t.Close(), g.Close()))
 	sum := sha512.Sum512(tgz.Bytes())
 	return http.FileServerFS(fstest.MapFS{
 		"tiny": file(fmt.Sprintf(`{"name":"tiny","dist-tags":{"latest":"1.0.0"},`+
@@ -86,8 +86,8 @@ func npm() http.Handler {
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text), Mode: 0o644} }
 
-// must panics on an error: a buffer refuses nothing.
-func must(err error) {
+// written panics on an error: a buffer takes everything that is written.
+func written(err error) {
 	if err != nil {
 		panic(err)
 	}

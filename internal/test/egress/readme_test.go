@@ -10,6 +10,7 @@ import (
 
 	"brig/internal/rig"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 var update = flag.Bool("update", false, "write the README of testdata/egress")
@@ -21,9 +22,7 @@ func TestEgressReadme(t *testing.T) {
 		if asuser.Second() {
 			return // its copy is older than the file of the first run
 		}
-		if err := os.WriteFile(filepath.Join("..", "..", "..", "testdata", "egress", "README.md"), []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join("..", "..", "..", "testdata", "egress", "README.md"), []byte(want), 0o644))
 		return
 	}
 	if got, err := os.ReadFile(testdata("egress", "README.md")); err != nil || string(got) != want {

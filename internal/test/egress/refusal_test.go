@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/internal/rig"
+	"brig/internal/test/must"
 )
 
 // TestEgressRefusal: a refused request gets 403 and a body in JSON: what was refused, and which flag would allow it.
@@ -82,20 +83,14 @@ func TestEgressPublish(t *testing.T) {
 		return
 	}
 	s := newSuite(t)
-	before, err := rig.TakeSnapshot(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(rig.TakeSnapshot(true))(t)
 	for _, c := range []struct{ name, publish, reach, closed string }{
 		{"loopback", "18081:8000", "127.0.0.1:18081", rig.HostAddr + ":18081"},
 		{"address", rig.HostAddr + ":18082:8000", rig.HostAddr + ":18082", "127.0.0.1:18082"},
 	} {
 		t.Run(c.name, func(t *testing.T) { s.publish(t, c.publish, c.reach, c.closed) })
 	}
-	after, err := rig.TakeSnapshot(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(rig.TakeSnapshot(true))(t)
 	if diff := before.Diff(after); diff != "" {
 		t.Errorf("the host's network has changed:\n%s", diff)
 	}
@@ -119,13 +114,8 @@ func (s *suite) publish(t *testing.T, publish, reach, closed string) {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	var errOut bytes.Buffer
 	cmd.Stderr = &errOut
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := rig.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, rig.Start(cmd))
 	ready := make([]byte, 5)
 	if _, err := out.Read(ready); err != nil || string(ready) != "READY" {
 		t.Errorf("the payload has not started: %v %s", err, errOut.String())

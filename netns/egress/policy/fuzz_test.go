@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // FuzzNormalizeName: what comes out is LDH, within bounds, no address, and comes out again as it is.
@@ -112,10 +114,7 @@ func FuzzParsePolicy(f *testing.F) {
 			return
 		}
 		again(t, p)
-		m, err := p.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(p.Compile())(t)
 		for _, a := range never {
 			for _, port := range []uint16{0, 1, 80, 443, 65535} {
 				if m.Addr(a, port, false).Allow || m.Addr(a, port, true).Allow || m.Vet(a, port) == "" {
@@ -146,14 +145,8 @@ func FuzzRequest(f *testing.F) {
 	for _, s := range []string{"/v1", "/v1/", "/v1/../x", "/v1/%2e%2e/x", "/%76%31/x?q", "/v1//x", "//v1", "/v1/..;/x", "/v1%2fx", "/v1/%252e", `/v1\x`, "*", ""} {
 		f.Add(s)
 	}
-	p, err := ParsePolicy([]byte(requests))
-	if err != nil {
-		f.Fatal(err)
-	}
-	m, err := p.Compile()
-	if err != nil {
-		f.Fatal(err)
-	}
+	p := must.Get(ParsePolicy([]byte(requests)))(f)
+	m := must.Get(p.Compile())(f)
 	d := m.Host("api.example", 80)
 	f.Fuzz(func(t *testing.T, target string) {
 		checkPath(t, target)

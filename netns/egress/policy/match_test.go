@@ -4,20 +4,15 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // matcher compiles a policy's text.
 func matcher(t *testing.T, text string) *Matcher {
 	t.Helper()
-	p, err := ParsePolicy([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := p.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	p := must.Get(ParsePolicy([]byte(text)))(t)
+	return must.Get(p.Compile())(t)
 }
 
 const names1 = `{"allow": ["example.com", "*.pypi.org:443", "tcp://db.example:5432", "ssh.example:22", "any.example:*", "plain.example:8000-8010",

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // whole uses every field.
@@ -26,10 +28,7 @@ const whole = `{
 }`
 
 func TestParsePolicy(t *testing.T) {
-	p, err := ParsePolicy([]byte(whole))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(ParsePolicy([]byte(whole)))(t)
 	want := &Policy{
 		Allow: []Rule{
 			{Host: "example.com"}, {Host: "*.pypi.org", Ports: []Ports{{443, 443}}}, {CIDR: "10.1.2.0/24", Ports: []Ports{{5432, 5432}}},
@@ -59,10 +58,7 @@ func TestParsePolicy(t *testing.T) {
 // again marshals and parses, which must change nothing.
 func again(t *testing.T, p *Policy) {
 	t.Helper()
-	data, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(p))(t)
 	back, err := ParsePolicy(data)
 	if err != nil || !reflect.DeepEqual(back, p) {
 		t.Errorf("%s comes back as %+v, %v", data, back, err)
@@ -295,10 +291,7 @@ func TestForeignFields(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		m, err := p.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(p.Compile())(t)
 		for target, allowed := range want {
 			host, port, _ := net.SplitHostPort(target)
 			n, _ := strconv.Atoi(port)
@@ -310,10 +303,7 @@ func TestForeignFields(t *testing.T) {
 				t.Errorf("%s: %s: %v (%s)", text, target, d.Allow, d.Reason)
 			}
 		}
-		again, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(json.Marshal(p))(t)
 		if q, err := ParsePolicy(again); err != nil || !reflect.DeepEqual(p, q) {
 			t.Errorf("%s: became %s, %v", text, again, err)
 		}

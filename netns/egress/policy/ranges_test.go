@@ -3,6 +3,8 @@ package policy
 import (
 	"net/netip"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func TestBlocked(t *testing.T) {
@@ -62,10 +64,7 @@ func TestMetadata(t *testing.T) {
 func TestMetadataNever(t *testing.T) {
 	p := &Policy{Allow: []Rule{{CIDR: "0.0.0.0/0", Ports: []Ports{anyPort}}, {CIDR: "::/0", Ports: []Ports{anyPort}}, {CIDR: "169.254.0.0/16", Ports: []Ports{anyPort}},
 		{CIDR: "100.64.0.0/10", Ports: []Ports{anyPort}}, {CIDR: "fd00::/8", Ports: []Ports{anyPort}}, {CIDR: "168.63.129.0/24", Ports: []Ports{anyPort}}}}
-	m, err := p.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(p.Compile())(t)
 	for _, a := range metadata() {
 		forms := []netip.Addr{a}
 		if a.Is4() {

@@ -4,15 +4,13 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func matchAddr(t *testing.T, s string) netip.Addr {
 	t.Helper()
-	a, err := netip.ParseAddr(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return must.Get(netip.ParseAddr(s))(t)
 }
 
 func TestReasons(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -20,10 +22,7 @@ const audited = `{"allow": ["example.com", "*.pypi.org:443", "tcp://db.example:5
 // The texts for auditors, for a policy with everything and one with nothing.
 func TestGolden(t *testing.T) {
 	for name, text := range map[string]string{"full": audited, "empty": "{}"} {
-		p, err := ParsePolicy([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(ParsePolicy([]byte(text)))(t)
 		for ext, got := range map[string]string{"table": p.Table(), "nft": p.NFT(), "yaml": p.Kubernetes("Build 7: x\nkind: Pod")} {
 			golden(t, filepath.Join("testdata", name+"."+ext), got)
 		}
@@ -33,14 +32,9 @@ func TestGolden(t *testing.T) {
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(path))(t)
 	if got != string(want) {
 		t.Errorf("%s differs; go test -run Golden -update rewrites it. Got:\n%s", path, got)
 	}
@@ -53,10 +47,7 @@ func golden(t *testing.T, path, got string) {
 
 // The effective policy agrees with the matcher, row by row.
 func TestEffective(t *testing.T) {
-	p, err := ParsePolicy([]byte(audited))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(ParsePolicy([]byte(audited)))(t)
 	var texts []string
 	for _, r := range Effective(p) {
 		texts = append(texts, strings.TrimSpace(strings.Join([]string{r.Verdict, r.Target, r.Protocol, r.Ports, string(r.Mode), r.Methods, r.Paths}, " ")))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -122,9 +123,7 @@ func TestCopyChunksHoldsNothingBack(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- CopyChunks(sink, bufio.NewReader(in)) }()
 	for _, c := range []struct{ in, out string }{{"5\r\nhel", "5\r\nhel"}, {"lo", "lo"}, {"\r\n", "\r\n"}, {"0\r\n\r\n", "0\r\n\r\n"}} {
-		if _, err := io.WriteString(feed, c.in); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(feed, c.in))(t)
 		got := make([]byte, len(c.out))
 		if _, err := io.ReadFull(out, got); err != nil || string(got) != c.out {
 			t.Fatalf("%q %v", got, err)

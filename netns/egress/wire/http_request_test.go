@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -87,10 +88,7 @@ func TestRequest(t *testing.T) {
 			"POST / HTTP/1.1|Host: example.com|Content-Length: 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := parseRequest([]byte(crlf(c.in)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(parseRequest([]byte(crlf(c.in))))(t)
 			for _, d := range []struct {
 				to   *string
 				what string
@@ -247,10 +245,7 @@ func TestEndAfter(t *testing.T) {
 		"GET / HTTP/1.1|Host: a":                                        "GET / HTTP/1.1|Host: a",
 		"GET / HTTP/1.1|Host: a|Upgrade: websocket|Connection: upgrade": "GET / HTTP/1.1|Host: a|Connection: Upgrade|Upgrade: websocket",
 	} {
-		r, err := parseRequest([]byte(crlf(in)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(parseRequest([]byte(crlf(in))))(t)
 		r.EndAfter()
 		again, err := parseRequest(r.Head)
 		if string(r.Head) != crlf(want) || err != nil || again.Close != r.Close {

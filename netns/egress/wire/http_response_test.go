@@ -7,6 +7,7 @@ import (
 	"io"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -63,10 +64,7 @@ func TestResponse(t *testing.T) {
 			"HTTP/1.1 200 OK|Content-Length: 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := parseResponse([]byte(crlf(c.in)), &c.req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(parseResponse([]byte(crlf(c.in)), &c.req))(t)
 			if c.out != "" {
 				c.out = crlf(c.out)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/netns/egress/policy"
 )
 
@@ -19,18 +20,13 @@ func TestRefusal(t *testing.T) {
 		t.Errorf("%d lines: %q", n, b)
 	}
 	r := bufio.NewReader(bytes.NewReader(b))
-	resp, err := http.ReadResponse(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.ReadResponse(r, nil))(t)
 	text, err := io.ReadAll(resp.Body)
 	if err != nil || r.Buffered() != 0 || resp.StatusCode != 403 || !resp.Close || resp.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%v %+v", err, resp)
 	}
 	var got map[string]any
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &got))
 	for k, want := range map[string]any{"error": "egress_denied", "reason": "method", "host": "example.com", "port": 80.0, "method": "DELETE",
 		"rule": "http://example.com", "allow": "--allow http://example.com"} {
 		if got[k] != want {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"brig/cmd/brig-bench/internal/peers"
+	"brig/internal/test/must"
 )
 
 // The test binary is its own payload, as the benchmark is.
@@ -62,10 +63,7 @@ func TestPerformRefuses(t *testing.T) {
 // tool returns the tool that makes no jail, with a job.
 func tool(t *testing.T, j peers.Job) *peers.Ready {
 	t.Helper()
-	r, err := peers.Relays(&peers.Host{Dir: t.TempDir(), Brig: "/no/brig"})[0].Prepare(j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(peers.Relays(&peers.Host{Dir: t.TempDir(), Brig: "/no/brig"})[0].Prepare(j))(t)
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -80,10 +78,7 @@ func TestAsk(t *testing.T) {
 		r    Request
 		want string
 	}{{Request{"getppid", 10, ""}, ""}, {Request{"open", 1, "/no/such"}, "open: no such file"}} {
-		job, err := c.r.Job()
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := must.Get(c.r.Job())(t)
 		nanos, err := Ask(tool(t, job))
 		if c.want == "" && (err != nil || len(nanos) != 1) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: %v, %v", c.r, nanos, err)

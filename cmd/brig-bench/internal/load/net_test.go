@@ -5,15 +5,14 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // serve answers on a loopback address of the test's own.
 func serve(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	ended := make(chan error, 1)
 	go func() { ended <- Serve(l) }()
 	t.Cleanup(func() {
@@ -52,12 +51,8 @@ func TestHold(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- Perform([]string{"net-hold", "5", serve(t)}, in, out) }()
 	for range 2 {
-		if _, err := said.Read(make([]byte, 8)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := begin.Write([]byte("\n")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(said.Read(make([]byte, 8)))(t)
+		must.Get(begin.Write([]byte("\n")))(t)
 	}
 	begin.Close()
 	if err := <-ended; err != nil {
@@ -83,10 +78,7 @@ func TestNetSaysWhyNot(t *testing.T) {
 
 // A connection that ends early is no transfer.
 func TestReceiveWantsAll(t *testing.T) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	defer l.Close()
 	go func() {
 		if c, err := l.Accept(); err == nil {

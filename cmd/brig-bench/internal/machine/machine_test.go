@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func TestLook(t *testing.T) {
@@ -26,9 +28,7 @@ func TestLook(t *testing.T) {
 
 func TestField(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(name, []byte("a=1\nmodel name\t: A CPU\nmodel name\t: another\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte("a=1\nmodel name\t: A CPU\nmodel name\t: another\n"), 0o600))
 	if got := field(name, "model name", ":"); got != "A CPU" {
 		t.Errorf("%q", got)
 	}

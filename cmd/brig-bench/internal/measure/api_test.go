@@ -10,6 +10,7 @@ import (
 	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
+	"brig/internal/test/must"
 )
 
 // A brigd that was built beside brig answers each table's requests, beside the Runner and the bare process.
@@ -25,10 +26,7 @@ func TestAPI(t *testing.T) {
 		return tool.Info.Name != peers.Bare && tool.Info.Name != "brig Runner"
 	})
 	for _, d := range api() {
-		table, err := d.Run(t.Context(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(d.Run(t.Context(), e))(t)
 		names := []string{peers.Bare, itself, request}
 		if strings.HasPrefix(d.ID, "api-python") {
 			names = append(names, warm)

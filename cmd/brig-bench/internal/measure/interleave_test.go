@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brig/cmd/brig-bench/internal/stats"
+	"brig/internal/test/must"
 )
 
 // Over a cycle each stands at each place, and each follows each other one, equally often.
@@ -57,11 +58,8 @@ func TestInterleave(t *testing.T) {
 		}
 		return 1, nil
 	}}
-	s, err := Interleave(t.Context(), &Env{Progress: quiet}, Plan{Rounds: 20, Base: "base"},
-		[]Contender{fixed("half", 1, calls), fixed("base", 2, calls), broken})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Interleave(t.Context(), &Env{Progress: quiet}, Plan{Rounds: 20, Base: "base"},
+		[]Contender{fixed("half", 1, calls), fixed("base", 2, calls), broken}))(t)
 	if calls["half"] != 22 || calls["base"] != 44 || calls["broken"] != 4 {
 		t.Errorf("calls: %v", calls)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -93,10 +95,7 @@ func TestConfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			delete(c["linux"].(object), "seccomp")
-			text, err := json.MarshalIndent(c, "", "\t")
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(json.MarshalIndent(c, "", "\t"))(t)
 			golden(t, name+".json", string(text)+"\n")
 		})
 	}
@@ -106,9 +105,7 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
@@ -120,10 +117,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestFilterSection(t *testing.T) {
-	text, err := json.Marshal(filterSection())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(filterSection()))(t)
 	var section struct {
 		DefaultAction   string
 		DefaultErrnoRet uint
@@ -137,9 +131,7 @@ func TestFilterSection(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &section); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &section))
 	if section.DefaultAction != "SCMP_ACT_ERRNO" || section.DefaultErrnoRet != 1 || len(section.Architectures) != 0 {
 		t.Errorf("default %s %d, architectures %q", section.DefaultAction, section.DefaultErrnoRet, section.Architectures)
 	}

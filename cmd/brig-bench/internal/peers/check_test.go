@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // jail is the report of a jail like brig's.
@@ -78,10 +80,7 @@ func TestCommandFails(t *testing.T) {
 		return []string{"/bin/sh", "-c", "echo one >&2; echo 'level=error msg=\"two\"' >&2; exit 3"}
 	},
 		after: func(id string) error { taken = append(taken, id); return nil }}
-	r, err := c.ready()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(c.ready())(t)
 	defer r.Close()
 	for range 2 {
 		if err := r.Run(); err == nil || !strings.HasSuffix(err.Error(), "exit status 3: two") {
@@ -95,14 +94,9 @@ func TestCommandFails(t *testing.T) {
 
 func TestCommandGetsItsFilesAnew(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(name, []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte("text"), 0o600))
 	c := &command{argv: func(string) []string { return []string{"/bin/sh", "-c", `test "$(cat <&3)" = text`} }, file: name}
-	r, err := c.ready()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(c.ready())(t)
 	defer r.Close()
 	for range 2 {
 		if err := r.Run(); err != nil {
@@ -113,10 +107,7 @@ func TestCommandGetsItsFilesAnew(t *testing.T) {
 
 func TestKillEndsTheGroup(t *testing.T) {
 	c := &command{argv: func(string) []string { return []string{"/bin/sh", "-c", "echo up; cat; sleep 1000"} }}
-	r, err := c.ready()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(c.ready())(t)
 	defer r.Close()
 	in, _, err := os.Pipe()
 	if err != nil {
@@ -126,10 +117,7 @@ func TestKillEndsTheGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Start(Streams{In: in, Out: theirs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(r.Start(Streams{In: in, Out: theirs}))(t)
 	theirs.Close()
 	var b [3]byte
 	if _, err := out.Read(b[:]); err != nil || string(b[:]) != "up\n" {
@@ -148,9 +136,7 @@ func TestKillEndsTheGroup(t *testing.T) {
 func TestTree(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	host := look()
-	if err := host.write(root); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, host.write(root))
 	for _, name := range append([]string{"/proc", "/dev", "/work", "/etc/passwd"}, host.Dirs...) {
 		if _, err := os.Lstat(filepath.Join(root, name)); err != nil {
 			t.Error(err)
@@ -165,10 +151,7 @@ func TestTree(t *testing.T) {
 func TestNamingFindsProcesses(t *testing.T) {
 	dir := t.TempDir()
 	c := &command{argv: func(string) []string { return []string{"/bin/cat", "/dev/stdin"} }, env: []string{"HOME=" + dir}}
-	r, err := c.ready()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(c.ready())(t)
 	defer r.Close()
 	in, ours, err := os.Pipe()
 	if err != nil {
@@ -179,10 +162,7 @@ func TestNamingFindsProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer answer.Close()
-	p, err := r.Start(Streams{In: in, Out: out})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(r.Start(Streams{In: in, Out: out}))(t)
 	out.Close()
 	_, err = ours.WriteString("x")
 	if _, rerr := answer.Read(make([]byte, 1)); err != nil || rerr != nil { // until then execve(2) may not be complete
@@ -214,9 +194,7 @@ func TestMountsBelow(t *testing.T) {
 func TestRemoveGroups(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"brig-1/a/b", "pids/x/brig-1-22-3", "brig-11/a", "pids/other"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
 	if err := removeGroups(root, "brig-1"); err != nil {
 		t.Error(err)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // live are the tools that this machine has, less those that need a program or an engine.
@@ -13,9 +15,7 @@ func live(t *testing.T) []*Tool {
 	t.Helper()
 	h := &Host{Dir: t.TempDir(), Brig: "/nonexistent", Root: os.Geteuid() == 0}
 	for dir := h.Dir; dir != "/" && dir != os.TempDir(); dir = dir[:strings.LastIndexByte(dir, '/')] { // runc's stranger must get there
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(dir, 0o755))
 	}
 	t.Cleanup(func() {
 		if err := h.Remove(); err != nil {

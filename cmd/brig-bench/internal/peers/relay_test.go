@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // A missing peer is listed with the reason, and the bare process always is.
@@ -34,10 +36,7 @@ func TestNoNetwork(t *testing.T) {
 	var pid int
 	c := &command{name: "t", argv: func(string) []string { return []string{"/bin/sleep", "60"} },
 		network: func(of int) (int, func() error, error) { pid = of; return 0, nil, errors.New("no network") }}
-	r, err := c.ready()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(c.ready())(t)
 	defer r.Close()
 	if p, err := r.Start(Streams{}); err == nil || p != nil || err.Error() != "no network" {
 		t.Errorf("%+v, %v", p, err)
@@ -54,9 +53,7 @@ func TestSlirpFails(t *testing.T) {
 		t.Skip(err)
 	}
 	gone := exec.Command("/bin/true")
-	if err := gone.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, gone.Run())
 	if _, _, err := runSlirp(nil, path, gone.Process.Pid); err == nil {
 		t.Error("a process that has ended has a network")
 	}

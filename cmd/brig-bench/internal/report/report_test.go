@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"brig/cmd/brig-bench/internal/result"
+	"brig/internal/test/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files and the figures in documents")
@@ -27,18 +28,11 @@ const docs = "../../../../docs/benchmarks"
 func golden(t *testing.T, path string, write func(io.Writer) error) {
 	t.Helper()
 	var got bytes.Buffer
-	if err := write(&got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(&got))
 	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, got.Bytes(), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(path))(t)
 	if !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("%s is not what the report writes; go test -update writes it", path)
 	}
@@ -86,11 +80,7 @@ func runs(t *testing.T) *result.Report {
 		r.Tables[1].Rows = append(r.Tables[1].Rows, result.Row{Tool: "bubblewrap", X: 1, N: 9, P50: p50})
 		all = append(all, r)
 	}
-	merged, err := result.Merge(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return merged
+	return must.Get(result.Merge(all))(t)
 }
 
 func TestRanges(t *testing.T) {
@@ -104,10 +94,7 @@ func TestDocs(t *testing.T) {
 	block := regexp.MustCompile(`(?s)(<!-- brig-bench: (\w+) (\w+) -->\n).*?(<!-- end -->)`)
 	found := 0
 	for _, name := range []string{docs + "/README.md", docs + "/../../README.md"} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		golden(t, name, func(w io.Writer) (err error) {
 			fresh := block.ReplaceAllFunc(text, func(old []byte) []byte {
 				m := block.FindSubmatch(old)
@@ -141,9 +128,7 @@ func TestEscapes(t *testing.T) {
 		Rows: []result.Row{{Tool: evil, P50: 1, P99: 2, Ratio: ratio}, {Tool: evil, Error: evil}}},
 		result.Table{ID: "x", Title: evil, Question: evil, Unit: evil, X: evil, Rows: []result.Row{{Tool: evil, X: 1, P50: 1}}})
 	var b bytes.Buffer
-	if err := Page(&b, r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Page(&b, r))
 	for dec := xml.NewDecoder(bytes.NewReader(b.Bytes())); ; {
 		if _, err := dec.Token(); err == io.EOF {
 			break
@@ -163,9 +148,7 @@ func TestEscapes(t *testing.T) {
 	ratio.Verdict = "slower"
 	table := result.Table{Notes: []string{evil}, Rows: []result.Row{{P50: 1, Ratio: ratio}, {Error: evil}}}
 	var text bytes.Buffer
-	if err := errors.Join(Head(&text, r), Table(&text, table)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(Head(&text, r), Table(&text, table)))
 	if strings.ContainsAny(text.String(), "\x00\x1b\u202e") || strings.Count(text.String(), "alert(1)") < 8 {
 		t.Errorf("%q", text.String())
 	}

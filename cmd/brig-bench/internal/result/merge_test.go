@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // run is an invented run at an hour, in which a tool takes so many milliseconds.
@@ -18,10 +20,7 @@ func run(hour int, p50 float64) *Report {
 func TestMerge(t *testing.T) {
 	lost := run(11, 3)
 	lost.Tables[0].Rows = slices.Delete(lost.Tables[0].Rows, 1, 2)
-	all, err := Merge([]*Report{lost, run(9, 5), run(10, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(Merge([]*Report{lost, run(9, 5), run(10, 1)}))(t)
 	rows := all.Tables[0].Rows
 	if !slices.Equal(rows[0].Medians, []float64{5, 1, 3}) || rows[0].P50 != 3 || rows[0].N != 6 {
 		t.Errorf("%+v", rows[0])

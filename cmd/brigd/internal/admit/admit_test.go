@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -258,10 +259,7 @@ func TestCancelAtTheMomentOfAdmission(t *testing.T) {
 	g := New(Options{Running: 1, Queue: 100})
 	var wg sync.WaitGroup
 	for range 300 {
-		release, err := g.Enter(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		release := must.Get(g.Enter(t.Context(), "a"))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		wg.Go(func() {
 			if release, err := g.Enter(ctx, "b"); err == nil {
@@ -281,13 +279,8 @@ func TestIdleCallersAreForgotten(t *testing.T) {
 	g := New(Options{Running: 1, Rate: 1})
 	for i := range maxIdle + 1000 {
 		name := fmt.Sprint("caller ", i)
-		if err := g.Ask(name); err != nil {
-			t.Fatal(err)
-		}
-		release, err := g.Enter(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, g.Ask(name))
+		release := must.Get(g.Enter(t.Context(), name))(t)
 		release()
 	}
 	if len(g.callers) != maxIdle || len(g.idle) != maxIdle {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/openapi.json")
@@ -22,9 +23,7 @@ func TestOpenAPIFile(t *testing.T) {
 	doc := document(t)
 	text := OpenAPI("v1")
 	if *update {
-		if err := os.WriteFile(committed, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(committed, text, 0o644))
 	}
 	have, err := os.ReadFile(committed)
 	if err != nil || !bytes.Equal(have, text) {

@@ -14,6 +14,7 @@ import (
 	"brig/agent/engine"
 	"brig/cmd/brigd/internal/live"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // TestMain runs everything as it was started, and what makes jails, TestReal, once more as an ordinary user.
@@ -43,10 +44,7 @@ type outcome struct {
 func newReal(t *testing.T) *rig {
 	t.Helper()
 	table := &live.Table{}
-	e, err := engine.New(engine.Options{Wrap: table.Wrap})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(engine.New(engine.Options{Wrap: table.Wrap}))(t)
 	g := newRig(t, Options{Engine: e, Live: table, Version: "test"})
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
@@ -135,10 +133,7 @@ func TestRealUsage(t *testing.T) {
 	at := "/v1/sandboxes/" + box.ID
 	limit := `,"memory":"64m"`
 	if os.Geteuid() != 0 { // a user has control groups only where some are delegated
-		resp, err := g.client.Do(g.request("POST", "/v1/run", `{"cmd":["true"]`+limit+`}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(g.client.Do(g.request("POST", "/v1/run", `{"cmd":["true"]`+limit+`}`)))(t)
 		resp.Body.Close()
 		if resp.StatusCode != 200 {
 			limit = ""

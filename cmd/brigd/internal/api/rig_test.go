@@ -23,6 +23,7 @@ import (
 	"brig/agent/engine"
 	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/live"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -103,10 +104,7 @@ func bearer(verify func(token string, now time.Time) (engine.Caller,
 func newRig(t *testing.T, o Options) *rig {
 	t.Helper()
 	o = filled(o)
-	dir, err := os.MkdirTemp("", "api") // t.TempDir's may be too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("", "api"))(t) // t.TempDir's may be too long for a socket
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	g := &rig{T: t, s: newServer(o), socket: filepath.Join(dir, "s"), doc: document(t)}
 	for _, network := range []string{"unix", "tcp"} {
@@ -114,10 +112,7 @@ func newRig(t *testing.T, o Options) *rig {
 		if network == "tcp" {
 			address = "127.0.0.1:0"
 		}
-		l, err := net.Listen(network, address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(net.Listen(network, address))(t)
 		if network == "tcp" {
 			g.tcp = l.Addr().String()
 		}
@@ -135,13 +130,8 @@ func newRig(t *testing.T, o Options) *rig {
 
 func document(t *testing.T) *openapi3.T {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(OpenAPI("test"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := doc.Validate(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(openapi3.NewLoader().LoadFromData(OpenAPI("test")))(t)
+	must.Do(t, doc.Validate(context.Background()))
 	return doc
 }
 

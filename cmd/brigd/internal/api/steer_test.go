@@ -9,6 +9,7 @@ import (
 
 	"brig/agent/engine"
 	"brig/agent/token"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -16,15 +17,9 @@ import (
 // holder of a narrowed token does not get the rights of the wider one by way of its runs.
 func TestNarrowedTokensSteerNoWiderRun(t *testing.T) {
 	real, private := issuer(t)
-	parent, err := token.Mint(private, token.Block{Agent: "ci"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	parent := must.Get(token.Mint(private, token.Block{Agent: "ci"}))(t)
 	narrow := func(runs int64) string {
-		n, err := token.Attenuate(parent, token.Block{Runs: runs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(token.Attenuate(parent, token.Block{Runs: runs}))(t)
 		return n.Text()
 	}
 	wide, child, sibling, other := parent.Text(), narrow(5), narrow(6), ""
@@ -74,14 +69,8 @@ func issuer(t *testing.T) (*engine.Engine, ed25519.PrivateKey) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ledger, err := token.OpenLedger(t.TempDir() + "/state")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine.New(engine.Options{TokenKeys: []ed25519.PublicKey{public}, Ledger: ledger})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ledger := must.Get(token.OpenLedger(t.TempDir() + "/state"))(t)
+	e := must.Get(engine.New(engine.Options{TokenKeys: []ed25519.PublicKey{public}, Ledger: ledger}))(t)
 	t.Cleanup(func() {
 		if err := errors.Join(e.Close(), ledger.Close()); err != nil {
 			t.Error(err)

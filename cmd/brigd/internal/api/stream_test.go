@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // event is an engine.Event with an outcome.
@@ -113,10 +115,7 @@ func TestStdinOfARunThatEnds(t *testing.T) {
 	id := next().ID
 	body, feed := io.Pipe() // a body that goes on: the answer comes because the run ends, not the body
 	defer feed.Close()
-	r, err := http.NewRequest("POST", "http://localhost/v1/runs/"+id+"/stdin", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequest("POST", "http://localhost/v1/runs/"+id+"/stdin", body))(t)
 	r.Header.Set("Content-Type", binary)
 	answered := make(chan int)
 	go func() {

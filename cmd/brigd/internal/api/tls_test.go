@@ -19,27 +19,19 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
 // certificate makes a certificate that signs itself.
 func certificate(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
 		DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key))(t)
+	parsed := must.Get(x509.ParseCertificate(der))(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
@@ -53,10 +45,7 @@ func TestClientCertificates(t *testing.T) {
 		Authenticate: func(r *http.Request) (engine.Caller, *nsjail.Refusal) {
 			return engine.Caller{Agent: r.TLS.VerifiedChains[0][0].Subject.CommonName}, nil
 		}})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	srv := HTTPServer(New(o), o.Logger)
 	srv.TLSConfig = &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: clients,
 		ClientAuth: tls.VerifyClientCertIfGiven, MinVersion: tls.VersionTLS13}
@@ -73,16 +62,10 @@ func TestClientCertificates(t *testing.T) {
 			c := &http.Client{Transport: tr}
 			post := func(path, body string) (int, string) {
 				t.Helper()
-				r, err := http.NewRequest("POST", url+path, strings.NewReader(body))
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get(http.NewRequest("POST", url+path, strings.NewReader(body)))(t)
 				r.Header.Set("Content-Type", jsonType)
 				r.Header.Set("Accept", ndjsonType)
-				resp, err := c.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				resp := must.Get(c.Do(r))(t)
 				defer resp.Body.Close()
 				text, err := io.ReadAll(resp.Body)
 				if err != nil || (resp.ProtoMajor == 2) != two {

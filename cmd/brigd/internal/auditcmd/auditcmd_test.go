@@ -14,6 +14,7 @@ import (
 
 	"brig/agent/audit"
 	"brig/agent/token"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -34,10 +35,7 @@ func (f executor) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, err
 func written(t *testing.T, key ed25519.PrivateKey) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l, err := audit.Open(audit.Options{Path: path, Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(audit.Open(audit.Options{Path: path, Key: key}))(t)
 	e := audit.Wrap(executor(func(j *nsjail.Job) (*nsjail.Result, error) {
 		if j.Verdict.Refusal != nil {
 			return nil, j.Verdict.Refusal
@@ -51,9 +49,7 @@ func written(t *testing.T, key ed25519.PrivateKey) string {
 			t.Fatal(err)
 		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Close())
 	return path
 }
 
@@ -70,10 +66,7 @@ func TestVerify(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Started != 2 {
 		t.Error(out, err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for what, c := range map[string]struct {
 		data []byte
@@ -84,17 +77,13 @@ func TestVerify(t *testing.T) {
 		"a line removed":     {bytes.Join(append(lines[:2:2], lines[3:]...), nil), "line 3", nil},
 		"edited":             {bytes.Replace(data, []byte(`"r2"`), []byte(`"r9"`), 1), "altered", nil},
 	} {
-		if err := os.WriteFile(path, c.data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, c.data, 0o600))
 		_, errs := cli(t, 1, append(append([]string{"verify"}, c.args...), path)...)
 		if !strings.Contains(errs, c.says) {
 			t.Errorf("%s: %s", what, errs)
 		}
 	}
-	if err := os.WriteFile(path, bytes.Replace(data, []byte(`"r2"`), []byte(`"r9"`), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, bytes.Replace(data, []byte(`"r2"`), []byte(`"r9"`), 1), 0o600))
 	cli(t, 1, "show", path)
 	for _, args := range [][]string{nil, {"verfy"}, {"verify"}, {"verify", path + "none"}, {"verify", "--anchor", "x", path}, {"verify", "--anchor", "5:zz", path},
 		{"verify", "--key", path, path}, {"show", "--since", "soon", path}, {"show", "--last", "0", path}, {"show", filepath.Dir(path)}} {
@@ -113,9 +102,7 @@ func TestVerifySigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := written(t, private)
-	if err := token.WritePublicKey(path+".pub", public); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, token.WritePublicKey(path+".pub", public))
 	if out, _ := cli(t, 0, "verify", "--key", path+".pub", path); !strings.Contains(out, "signed up to number") {
 		t.Error(out)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"brig/internal/cli"
+	"brig/internal/test/must"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -20,9 +21,7 @@ import (
 func file(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "brigd.json")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -66,10 +65,7 @@ func TestFlagsAndFileAgree(t *testing.T) {
 			for i := len(words) - 1; i >= 0; i-- {
 				value = map[string]any{words[i]: value}
 			}
-			doc, err := json.Marshal(value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			doc := must.Get(json.Marshal(value))(t)
 			if err := b.readJSON("f", doc, table(b, command)); err != nil {
 				t.Errorf("%s: %v", doc, err)
 			}
@@ -240,9 +236,7 @@ func TestFileErrors(t *testing.T) {
 		}
 	}
 	fifo := filepath.Join(t.TempDir(), "f")
-	if err := unix.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mkfifo(fifo, 0o600))
 	for path, want := range map[string]string{fifo: "regular file", "/dev/zero": "regular file", t.TempDir(): "regular file", file(t, strings.Repeat(" ", maxFile+1)): "larger"} {
 		if _, err := Parse("serve", []string{"--config", path}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)

@@ -7,17 +7,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/test/must"
 )
 
 func TestRead(t *testing.T) {
 	d := t.TempDir()
 	fifo, good := filepath.Join(d, "fifo"), filepath.Join(d, "good")
-	if err := unix.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(good, []byte("12345"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mkfifo(fifo, 0o600))
+	must.Do(t, os.WriteFile(good, []byte("12345"), 0o600))
 	if text, err := Read(good, 5); string(text) != "12345" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -29,9 +27,7 @@ func TestRead(t *testing.T) {
 	if _, err := ReadSecret(good, 5); err != nil {
 		t.Error(err)
 	}
-	if err := os.Chmod(good, 0o646); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(good, 0o646))
 	if _, err := ReadSecret(good, 5); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("everybody may use it: %v", err)
 	}

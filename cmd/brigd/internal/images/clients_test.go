@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // jail runs a command in an image of the rig's store, with brig, and returns its output.
@@ -25,10 +26,7 @@ func (r *rig) jail(args ...string) string {
 // show returns the content of a static program that prints how it was started: testdata/show.
 func show(t testing.TB) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(asuser.Dir(), "show"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(asuser.Dir(), "show")))(t)
 	return string(text)
 }
 
@@ -82,11 +80,7 @@ func (c *client) need(args ...string) {
 
 func (c *client) do(args ...string) string {
 	c.t.Helper()
-	out, err := c.try(args...)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return out
+	return must.Get(c.try(args...))(c.t)
 }
 
 // TestClients runs images that other programs have made, as far as these are installed and work here.
@@ -113,10 +107,7 @@ func (c *client) imported(name string) []string {
 
 // ofPodman: an image of podman in each of its formats; and podman takes it back.
 func ofPodman(c *client) {
-	run, err := os.MkdirTemp("", "podman-") // its name may have 50 bytes
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	run := must.Get(os.MkdirTemp("", "podman-"))(c.t) // its name may have 50 bytes
 	c.t.Cleanup(func() {
 		if err := os.RemoveAll(run); err != nil {
 			c.t.Error(err)
@@ -168,10 +159,7 @@ func ofDocker(c *client) {
 
 // ofMmdebstrap: a root of a Debian package, of the release of this machine.
 func ofMmdebstrap(c *client) {
-	release, err := exec.Command("sh", "-c", `. /etc/os-release && echo "$VERSION_CODENAME"`).Output()
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	release := must.Get(exec.Command("sh", "-c", `. /etc/os-release && echo "$VERSION_CODENAME"`).Output())(c.t)
 	mode := "--mode=auto"
 	if os.Geteuid() != 0 {
 		mode = "--mode=chrootless" // needs no user namespaces

@@ -31,6 +31,7 @@ import (
 
 	"brig/image"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // TestMain runs the suite as root and as an ordinary user.
@@ -88,10 +89,7 @@ func (r *rig) run(code int, args ...string) (out, errs string) {
 // file returns the content of a file of an image in the store.
 func (r *rig) file(img, path string) string {
 	r.t.Helper()
-	s, err := image.Open(r.dir)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	s := must.Get(image.Open(r.dir))(r.t)
 	m, err := s.Lookup(img)
 	if err != nil {
 		return err.Error()
@@ -130,9 +128,7 @@ func (r *rig) push(ref string, img v1.Image) {
 func (r *rig) write(file string, data []byte) string {
 	r.t.Helper()
 	path := filepath.Join(r.tmp, file)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)))
 	return path
 }
 
@@ -154,9 +150,7 @@ func archiveOf(t testing.TB, list ...string) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -164,21 +158,14 @@ func gzipped(t testing.TB, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(data))(t)
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
 func zstandard(t testing.TB, data []byte) []byte {
 	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(zstd.NewWriter(nil))(t)
 	return w.EncodeAll(data, nil)
 }
 
@@ -204,10 +191,7 @@ func build(t testing.TB, arch string, layers ...[]byte) v1.Image {
 
 func digest(t testing.TB, of interface{ Digest() (v1.Hash, error) }) string {
 	t.Helper()
-	h, err := of.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(of.Digest())(t)
 	return h.String()
 }
 
@@ -285,9 +269,7 @@ func TestPullContinues(t *testing.T) {
 	for _, ranges := range []bool{true, false} {
 		r := newRig(t)
 		random := make([]byte, 1<<20)
-		if _, err := rand.NewChaCha8([32]byte{1}).Read(random); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(rand.NewChaCha8([32]byte{1}).Read(random))(t)
 		r.push("x", build(t, "amd64", archiveOf(t, "big", string(random))))
 		var spans []string
 		r.before = func(w http.ResponseWriter, req *http.Request) bool {
@@ -335,9 +317,7 @@ func TestCredentials(t *testing.T) {
 	r.write("docker/config.json", []byte(`{"auths": {"`+r.host+`": {"auth": "`+auth+`"}}}`))
 	r.run(0, pull...)
 	helper := r.write("bin/docker-credential-test", []byte("#!/bin/sh\ncat >/dev/null\necho '{\"Username\": \"me\", \"Secret\": \"secret\"}'\n"))
-	if err := os.Chmod(helper, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(helper, 0o755))
 	t.Setenv("PATH", filepath.Dir(helper)+":"+os.Getenv("PATH"))
 	r.write("docker/config.json", []byte(`{"credHelpers": {"`+r.host+`": "test"}}`))
 	r.run(0, "rm", r.host+"/x")
@@ -454,14 +434,11 @@ func TestHostileRegistry(t *testing.T) {
 // leftOver lists the files of a store, other than locks.
 func leftOver(t *testing.T, dir string) (list []string) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && !strings.HasSuffix(path, "lock") {
 			list = append(list, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return list
 }

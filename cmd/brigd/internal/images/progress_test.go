@@ -12,6 +12,7 @@ import (
 
 	"brig/image"
 	"brig/internal/sys"
+	"brig/internal/test/must"
 )
 
 // TestProgress: one line on a terminal, drawn over itself; a line for each layer elsewhere; nothing if quiet.
@@ -39,15 +40,13 @@ func TestProgress(t *testing.T) {
 	}
 	defer master.Close()
 	n := 0
-	if err := sys.Control(master, func(fd int) (err error) {
+	must.Do(t, sys.Control(master, func(fd int) (err error) {
 		if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 			return err
 		}
 		n, err = unix.IoctlGetInt(fd, unix.TIOCGPTN)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slave, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("no terminals: %v", err)
@@ -55,9 +54,7 @@ func TestProgress(t *testing.T) {
 	defer slave.Close()
 	play(slave, false)
 	want := "\r\x1b[Kx:1: 1.0 MiB of 1.0 MiB, 1 of 2 layers unpacked\r\n"
-	if err := master.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, master.SetReadDeadline(time.Now().Add(10*time.Second)))
 	got := ""
 	for text := make([]byte, 4096); !strings.Contains(got, want); { // a terminal passes on what was written in pieces
 		n, err := master.Read(text)

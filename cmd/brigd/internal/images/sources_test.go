@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brig/image"
+	"brig/internal/test/must"
 )
 
 // layout is a crafted OCI layout: its files, each name followed by its content.
@@ -52,9 +53,7 @@ func headers(t testing.TB, files int, name, comment string) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -69,9 +68,7 @@ func TestSources(t *testing.T) {
 	for i := 0; i < len(oci); i += 2 {
 		r.write("layout/"+oci[i], []byte(oci[i+1]))
 	}
-	if err := errors.Join(os.Symlink("/etc/passwd", r.tmp+"/layout/out"), os.Mkdir(r.tmp+"/empty", 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Symlink("/etc/passwd", r.tmp+"/layout/out"), os.Mkdir(r.tmp+"/empty", 0o755)))
 	ociTar, dockerTar := archiveOf(t, oci...), archiveOf(t, saved...)
 	padded := string(append(slices.Clone(root), make([]byte, 20<<20)...))
 	twice := append(docker(image.DigestOf([]byte(padded)), "c.json", "", "1", "2"), "1", padded, "2", padded)
@@ -123,10 +120,7 @@ func TestSources(t *testing.T) {
 	} {
 		kind, where, _ := strings.Cut(c.source, ":")
 		if where == "-" {
-			f, err := os.Open(r.write("stdin", c.data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(os.Open(r.write("stdin", c.data)))(t)
 			r.in = f
 		} else if strings.HasPrefix(where, "F") {
 			r.write("F", c.data)
@@ -206,10 +200,7 @@ func TestCommit(t *testing.T) {
 	r.run(0, "export", "new:1", "oci-archive:"+r.tmp+"/o.tar") // the base's layer is the new image's, too
 	r.write("layer", archiveOf(t, "b", "b"))
 	for end, code := range map[string]int{"end\n": 0, "": 125, "en": 125} { // brig was killed: the layer is not whole
-		fd, err := unix.Open(r.tmp+"/layer", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fd := must.Get(unix.Open(r.tmp+"/layer", unix.O_RDONLY|unix.O_CLOEXEC, 0))(t)
 		r.in = strings.NewReader(end)
 		r.run(code, "commit", "new:1", "new:"+strconv.Itoa(code), "--layer-fd", strconv.Itoa(fd))
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // A listener at which nobody calls holds no place: with one place, two listeners serve in turn, again and again.
@@ -14,10 +16,7 @@ func TestIdleListenersHoldNoPlace(t *testing.T) {
 	accepted := make(chan net.Conn)
 	var at []string
 	for range 2 {
-		inner, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		inner := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 		l := b.Listener(inner)
 		t.Cleanup(func() { l.Close() })
 		at = append(at, inner.Addr().String())
@@ -32,10 +31,7 @@ func TestIdleListenersHoldNoPlace(t *testing.T) {
 		}()
 	}
 	for _, i := range []int{1, 1, 0, 0, 1} {
-		c, err := net.Dial("tcp", at[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("tcp", at[i]))(t)
 		select {
 		case served := <-accepted:
 			served.Close()

@@ -12,15 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func TestKeys(t *testing.T) {
 	long := strings.Repeat("k", 32)
 	sum := sha256.Sum256([]byte("another key, as long as it must be"))
-	k, err := ParseKeys("# who\ncoder " + long + "\n\n  second\tsha256:" + hex.EncodeToString(sum[:]) + "\r\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(ParseKeys("# who\ncoder " + long + "\n\n  second\tsha256:" + hex.EncodeToString(sum[:]) + "\r\n"))(t)
 	for key, want := range map[string]string{long: "coder", "another key, as long as it must be": "second", "": "", long + "k": "", long[1:]: "", "sha256:" + hex.EncodeToString(sum[:]): ""} {
 		if got, ok := k.Agent(key); got != want || ok != (want != "") {
 			t.Errorf("%q is %q's, %v; want %q", key, got, ok, want)
@@ -59,15 +58,10 @@ func FuzzKeys(f *testing.F) {
 
 func TestNotify(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
-	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"}))(t)
 	defer c.Close()
 	t.Setenv("NOTIFY_SOCKET", path)
-	if err := Notify("READY=1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Notify("READY=1"))
 	b := make([]byte, 100)
 	if n, err := c.Read(b); err != nil || string(b[:n]) != "READY=1" {
 		t.Errorf("%q, %v", b[:n], err)
@@ -99,13 +93,8 @@ func TestUseInherited(t *testing.T) {
 		t.Errorf("twice: %v, %v", again, err)
 	}
 	for _, l := range list {
-		c, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(c, l.Addr().Network()); err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(l.Accept())(t)
+		must.Get(io.WriteString(c, l.Addr().Network()))(t)
 		c.Close()
 	}
 }
@@ -119,34 +108,20 @@ func TestInherited(t *testing.T) {
 	}
 	file := func(l net.Listener) *os.File {
 		t.Cleanup(func() { l.Close() })
-		f, err := l.(interface{ File() (*os.File, error) }).File()
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(l.(interface{ File() (*os.File, error) }).File())(t)
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
 	path := filepath.Join(t.TempDir(), "s")
-	u, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(net.Listen("unix", path))(t)
+	p := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	var out bytes.Buffer
 	cmd := run("2", file(u), file(p))
 	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	for _, a := range []net.Addr{u.Addr(), p.Addr()} { // in the order in which they are served
 		network := a.Network()
-		c, err := net.Dial(network, a.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial(network, a.String()))(t)
 		if got, err := io.ReadAll(c); err != nil || string(got) != network {
 			t.Errorf("%s: %q, %v", network, got, err)
 		}
@@ -154,10 +129,7 @@ func TestInherited(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, &out)
 	}
-	null, err := os.Open("/dev/null")
-	if err != nil {
-		t.Fatal(err)
-	}
+	null := must.Get(os.Open("/dev/null"))(t)
 	defer null.Close()
 	for n, want := range map[string]string{"1": "descriptor 3", "x": "LISTEN_FDS", "-1": "LISTEN_FDS", "1000": "LISTEN_FDS"} {
 		if out, err := run(n, null).CombinedOutput(); err == nil || !strings.Contains(string(out), want) {

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/test/must"
 )
 
 func TestTCPOnlyLoopbackWithoutTLS(t *testing.T) {
@@ -44,10 +46,7 @@ func TestTCPOnlyLoopbackWithoutTLS(t *testing.T) {
 }
 
 func TestBound(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	inner := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	l := NewBound(4).Listener(inner)
 	accepted := make(chan net.Conn, 10)
 	ended := make(chan error, 1)
@@ -62,10 +61,7 @@ func TestBound(t *testing.T) {
 		}
 	}()
 	dial := func() net.Conn {
-		c, err := net.Dial("tcp", inner.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("tcp", inner.Addr().String()))(t)
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
@@ -108,10 +104,7 @@ func TestBound(t *testing.T) {
 }
 
 func TestClosedWhileFull(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	inner := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	b := NewBound(1)
 	b.conns[&bounded{state: busy}] = true
 	l := b.Listener(inner)
@@ -120,10 +113,7 @@ func TestClosedWhileFull(t *testing.T) {
 		_, err := l.Accept()
 		ended <- err
 	}()
-	c, err := net.Dial("tcp", inner.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", inner.Addr().String()))(t)
 	defer c.Close()
 	l.Close()
 	if err := <-ended; !errors.Is(err, net.ErrClosed) {
@@ -161,18 +151,10 @@ func (a *authority) issue(name string, use []x509.ExtKeyUsage) (*x509.Certificat
 	if parent == nil {
 		parent, signer = c, key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer))(a.t)
+	keyDER := must.Get(x509.MarshalPKCS8PrivateKey(key))(a.t)
 	for file, block := range map[string]*pem.Block{name + ".pem": {Type: "CERTIFICATE", Bytes: der}, name + ".key": {Type: "PRIVATE KEY", Bytes: keyDER}} {
-		if err := os.WriteFile(filepath.Join(a.dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
-			a.t.Fatal(err)
-		}
+		must.Do(a.t, os.WriteFile(filepath.Join(a.dir, file), pem.EncodeToMemory(block), 0o600))
 	}
 	if c, err = x509.ParseCertificate(der); err != nil {
 		a.t.Fatal(err)
@@ -187,14 +169,8 @@ func TestMutualTLS(t *testing.T) {
 	a.issue("server", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth})
 	a.issue("coder", []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth})
 	stranger.issue("coder", []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth})
-	c, err := TLSFiles{Cert: a.path("server.pem"), Key: a.path("server.key"), ClientCA: a.path("ca.pem")}.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := TCP(t.Context(), "127.0.0.1:0", c, NewBound(8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(TLSFiles{Cert: a.path("server.pem"), Key: a.path("server.key"), ClientCA: a.path("ca.pem")}.Config())(t)
+	l := must.Get(TCP(t.Context(), "127.0.0.1:0", c, NewBound(8)))(t)
 	defer l.Close()
 	names := make(chan string)
 	go func() {
@@ -219,10 +195,7 @@ func TestMutualTLS(t *testing.T) {
 		cc := &tls.Config{RootCAs: pool}
 		want := "refused"
 		if from != nil {
-			pair, err := tls.LoadX509KeyPair(from.path("coder.pem"), from.path("coder.key"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			pair := must.Get(tls.LoadX509KeyPair(from.path("coder.pem"), from.path("coder.key")))(t)
 			cc.Certificates = []tls.Certificate{pair}
 		}
 		if from == a {
@@ -248,12 +221,8 @@ func TestTLSFiles(t *testing.T) {
 	if c, err := (TLSFiles{}).Config(); c != nil || err != nil {
 		t.Errorf("nothing: %v, %v", c, err)
 	}
-	if err := unix.Mkfifo(a.path("fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(a.path("huge"), bytes.Repeat([]byte("x"), maxFile+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mkfifo(a.path("fifo"), 0o600))
+	must.Do(t, os.WriteFile(a.path("huge"), bytes.Repeat([]byte("x"), maxFile+1), 0o600))
 	for want, f := range map[string]TLSFiles{
 		"private key":       {Cert: a.path("s.pem")},
 		"certificate":       {Key: a.path("s.key")},
@@ -266,9 +235,7 @@ func TestTLSFiles(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if err := os.Chmod(a.path("s.key"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(a.path("s.key"), 0o644))
 	if _, err := (TLSFiles{Cert: a.path("s.pem"), Key: a.path("s.key")}).Config(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a key that everybody can read: %v", err)
 	}

@@ -14,15 +14,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/test/must"
 )
 
 // open listens at path, and closes at the end of the test.
 func open(t *testing.T, o UnixOptions) *Unix {
 	t.Helper()
-	u, err := ListenUnix(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(ListenUnix(t.Context(), o))(t)
 	t.Cleanup(func() { _ = u.Remove() })
 	return u
 }
@@ -55,10 +54,7 @@ func TestUnixSocket(t *testing.T) {
 		}
 		close(peer)
 	}()
-	c, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("unix", path))(t)
 	defer c.Close()
 	if p := <-peer; !p.Local || p.UID != os.Geteuid() || !p.Own() {
 		t.Errorf("the peer is %+v", p)
@@ -106,49 +102,31 @@ func TestOneOfManyHoldsTheSocket(t *testing.T) {
 // stale leaves a socket at which nobody answers.
 func stale(t *testing.T, path string) {
 	t.Helper()
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("unix", path))(t)
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Close())
 }
 
 func TestWhatIsInTheWayStays(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	l, err := net.Listen("unix", in("answers"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("unix", in("answers")))(t)
 	defer l.Close()
 	refused(t, in("answers"), "somebody answers")
-	if err := os.WriteFile(in("file"), []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(in("file"), []byte("precious"), 0o600))
 	refused(t, in("file"), "no socket of yours")
-	if err := os.Symlink(in("file"), in("link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(in("file"), in("link")))
 	refused(t, in("link"), "no socket of yours")
-	if err := os.Symlink(in("file"), in("l.lock")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(in("file"), in("l.lock")))
 	refused(t, in("l"), "the lock")
-	if err := unix.Mkfifo(in("f.lock"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mkfifo(in("f.lock"), 0o600))
 	refused(t, in("f"), "is not a file of yours")
 	refused(t, in("none/s"), "directory of the socket")
 	refused(t, in(strings.Repeat("x", 120)), "at most 107 bytes")
 	if got, err := os.ReadFile(in("file")); err != nil || string(got) != "precious" {
 		t.Errorf("the file is %q, %v", got, err)
 	}
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o777))
 	refused(t, in("s"), "others may replace")
 }
 
@@ -158,9 +136,7 @@ func TestAnothersSocketIsNotTaken(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "s")
 	stale(t, path)
-	if err := os.Lchown(path, 12345, 12345); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Lchown(path, 12345, 12345))
 	refused(t, path, "no socket of yours")
 }
 
@@ -183,18 +159,12 @@ func TestDefaultPath(t *testing.T) {
 		t.Fatalf("%s, %v", p, err)
 	}
 	defer os.Remove(own)
-	if err := os.Chmod(own, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(own, 0o755))
 	if _, err := DefaultPath(); err == nil || !strings.Contains(err.Error(), "mode 0700") {
 		t.Errorf("everybody may look into it: %v", err)
 	}
-	if err := os.Remove(own); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(dir, own); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(own))
+	must.Do(t, os.Symlink(dir, own))
 	if _, err := DefaultPath(); err == nil {
 		t.Error("a symbolic link is taken")
 	}
@@ -214,9 +184,7 @@ func TestConnectAsAnother(t *testing.T) {
 		return
 	}
 	defer c.Close()
-	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
 	if n, err := c.Read(make([]byte, 1)); n == 1 {
 		t.Log("SERVED")
 	} else {
@@ -229,22 +197,12 @@ func TestPeers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be several users")
 	}
-	dir, err := os.MkdirTemp("", "brig-peers-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("", "brig-peers-"))(t)
 	defer os.RemoveAll(dir)
 	exe := filepath.Join(dir, "t")
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(exe, self, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o755))
+	self := must.Get(os.ReadFile("/proc/self/exe"))(t)
+	must.Do(t, os.WriteFile(exe, self, 0o755))
 	try := func(path string, uid uint32) string {
 		cmd := exec.Command(exe, "-test.run=^TestConnectAsAnother$", "-test.v")
 		cmd.Env = []string{connectVar + "=" + path, "BRIG_TEST_DIR=" + dir, "TMPDIR=/tmp"}
@@ -271,9 +229,7 @@ func TestPeers(t *testing.T) {
 	if out := try(own.path, 12345); !strings.Contains(out, "permission denied") {
 		t.Errorf("the mode lets in: %s", out)
 	}
-	if err := os.Chmod(own.path, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(own.path, 0o666))
 	if out := try(own.path, 12345); strings.Contains(out, "SERVED") {
 		t.Error("another user is served at a socket whose mode is open")
 	}

@@ -23,6 +23,7 @@ import (
 	"brig/cmd/brigd/internal/fakes"
 	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/schema"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -204,9 +205,7 @@ func connect(t *testing.T, s *Server, o *sdk.ClientOptions) (*sdk.ClientSession,
 	t.Helper()
 	x := s.open(engine.Caller{}, "")
 	here, there := sdk.NewInMemoryTransports()
-	if _, err := x.server.Connect(t.Context(), there, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(x.server.Connect(t.Context(), there, nil))(t)
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).Connect(t.Context(), here, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -243,10 +242,7 @@ func service1(t *testing.T, o Options, toolsFile string, b bounds) *Server {
 		o.Authenticate = func(*http.Request) (engine.Caller, *nsjail.Refusal) { return engine.Caller{}, nil }
 	}
 	o.MaxRequests, o.MaxBody = cmp.Or(o.MaxRequests, 1024), cmp.Or(o.MaxBody, 8<<20)
-	s, err := newServer(o, toolsFile, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(newServer(o, toolsFile, b))(t)
 	return s
 }
 
@@ -283,35 +279,19 @@ func call1(t *testing.T, client *sdk.ClientSession, name string, args any) answe
 		a.blocks = append(a.blocks, c.(*sdk.TextContent).Text)
 	}
 	a.text = strings.Join(a.blocks, "\n")
-	raw, err := json.Marshal(r.StructuredContent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(r.StructuredContent))(t)
 	a.raw = string(raw)
 	if err := json.Unmarshal(raw, &a.Response); err != nil {
 		t.Fatalf("%s: %v in %s", name, err, raw)
 	}
-	list, err := client.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(client.ListTools(t.Context(), nil))(t)
 	i := slices.IndexFunc(list.Tools, func(t *sdk.Tool) bool { return t.Name == name })
-	text, err := json.Marshal(list.Tools[i].OutputSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(list.Tools[i].OutputSchema))(t)
 	var s schema.Schema
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
-	check, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &s))
+	check := must.Get(s.Resolve(nil))(t)
 	var value any
-	if err := json.Unmarshal(raw, &value); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &value))
 	if err := check.Validate(value); err != nil {
 		t.Errorf("%s: the structured content is not as the schema says: %v\n%s", name, err, raw)
 	}

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -54,12 +55,9 @@ func listenWithin(t *testing.T, o Options, b bounds) (*Server, string) {
 
 func dial(t *testing.T, url, token string) *sdk.ClientSession {
 	t.Helper()
-	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+	client := must.Get(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
 		&sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1},
-		nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+		nil))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -67,10 +65,7 @@ func dial(t *testing.T, url, token string) *sdk.ClientSession {
 // send is a bare request.
 func send(t *testing.T, method, url, body string, header ...string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	for i := 0; i < len(header); i += 2 {
@@ -79,15 +74,9 @@ func send(t *testing.T, method, url, body string, header ...string) (int, string
 		}
 		r.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.DefaultClient.Do(r))(t)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(io.LimitReader(resp.Body, 1<<20)))(t)
 	return resp.StatusCode, string(text)
 }
 
@@ -225,10 +214,7 @@ func TestHTTPEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		if way == "gone" {
 			run := `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"run_command","arguments":{"cmd":["sleep"]}}}`
-			r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(run))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(run)))(t)
 			r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
 				sessionHeader: {client.ID()}, "Authorization": {"Bearer x"}}
 			go func() {

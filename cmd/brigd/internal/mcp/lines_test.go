@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
+	"brig/internal/test/must"
 )
 
 const ping = `{"jsonrpc":"2.0","id":"after","method":"ping"}`
@@ -146,15 +147,9 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, batches bool) {
 		var out strings.Builder
 		l := newLines(io.NopCloser(strings.NewReader(text)), &out, 256, func() bool { return batches }, &flight{ids: map[string]bool{}})
-		passed, err := io.ReadAll(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn, err := (&sdk.IOTransport{Reader: io.NopCloser(strings.NewReader(string(passed))), Writer: keepOpen{&out},
-			MaxLineLength: -1}).Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		passed := must.Get(io.ReadAll(l))(t)
+		conn := must.Get((&sdk.IOTransport{Reader: io.NopCloser(strings.NewReader(string(passed))), Writer: keepOpen{&out},
+			MaxLineLength: -1}).Connect(t.Context()))(t)
 		for range strings.Count(string(passed), "\n") {
 			if _, err := conn.Read(t.Context()); err != nil {
 				t.Fatalf("%q is passed on: %v", passed, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brig/agent/engine"
+	"brig/internal/test/must"
 )
 
 // A second request with an id that is being answered is refused, and the id can be used again afterwards.
@@ -25,9 +26,7 @@ func TestIDInFlight(t *testing.T) {
 			ID    any
 			Error struct{ Message string }
 		}
-		if err := answers.Decode(&a); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, answers.Decode(&a))
 		text, _ := a.ID.(string)
 		return text + a.Error.Message
 	}

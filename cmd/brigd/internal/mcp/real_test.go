@@ -15,6 +15,7 @@ import (
 
 	"brig/agent/engine"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // TestMain runs everything as it was started, and what makes jails, TestReal, once more as an ordinary user.
@@ -34,10 +35,7 @@ func declared() string { return filepath.Join(asuser.Dir(), "tools.yaml") }
 
 func realEngine(t *testing.T) *engine.Engine {
 	t.Helper()
-	e, err := engine.New(engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(engine.New(engine.Options{}))(t)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // raw sends bytes to a server, and returns the status of the first answer and whether the server closes the connection
@@ -89,10 +91,7 @@ func TestStalledBodies(t *testing.T) {
 
 func serveHTTP(t *testing.T, h http.Handler) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -106,10 +105,7 @@ func TestStreamStaysOpen(t *testing.T) {
 	started, ended := f.waiting()
 	s, url := listen(t, Options{Engine: f, BodyTime: 100 * time.Millisecond, WriteTime: 100 * time.Millisecond})
 	send(t, http.MethodPost, url, initialize, "Authorization", "Bearer x")
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
 	r.Header = http.Header{"Accept": {"text/event-stream"}, sessionHeader: {only(s)}, "Authorization": {"Bearer x"}}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -208,10 +204,7 @@ func TestMaxRequests(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	run := `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"run_command","arguments":{"cmd":["sleep"]}}}`
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(run))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(run)))(t)
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
 		sessionHeader: {only(s)}, "Authorization": {"Bearer x"}}
 	go func() {

@@ -14,15 +14,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
 func TestListsTools(t *testing.T) {
 	client, _ := connect(t, service1(t, Options{Engine: newFake(), Changes: true, Apply: true}, declared(), ordinary), nil)
-	list, err := client.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(client.ListTools(t.Context(), nil))(t)
 	var names []string
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
@@ -271,10 +269,8 @@ func TestGate(t *testing.T) {
 func TestBadToolsFile(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken.yaml")
-	if err := os.WriteFile(taken, []byte("tools: [{name: run_code, description: mine, script: {command: cat}}]"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(taken, []byte("tools: [{name: run_code, description: mine, script: {command: cat}}]"),
+		0o600))
 	for _, file := range []string{filepath.Join(dir, "none"), taken} {
 		if _, err := New(Options{Engine: newFake(), Logger: slog.New(slog.DiscardHandler)}, file); err == nil {
 			t.Error(file)
@@ -286,11 +282,8 @@ func TestBadToolsFile(t *testing.T) {
 func TestCommandLines(t *testing.T) {
 	client, _ := connect(t, service1(t, Options{Engine: newFake()}, "", ordinary), nil)
 	for _, key := range []string{"cmd", "command", "shell"} {
-		o, err := client.CallTool(t.Context(),
-			&sdk.CallToolParams{Name: "run_command", Arguments: json.RawMessage(`{"` + key + `":"cat a && wc <b"}`)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(client.CallTool(t.Context(),
+			&sdk.CallToolParams{Name: "run_command", Arguments: json.RawMessage(`{"` + key + `":"cat a && wc <b"}`)}))(t)
 		if text := o.Content[0].(*sdk.TextContent).Text; !o.IsError ||
 			!strings.Contains(text, `- You mean {"cmd": ["sh", "-c", "cat a && wc <b"]}.`) {
 			t.Errorf("%s: %s", key, text)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/netns/egress"
 	"brig/nsjail"
 
@@ -175,10 +176,7 @@ func TestRequest(t *testing.T) {
 
 // The client library has promtool's own checks.
 func TestNames(t *testing.T) {
-	problems, err := testutil.GatherAndLint(New(all()).registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := must.Get(testutil.GatherAndLint(New(all()).registry))(t)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -203,10 +201,7 @@ const dashboard = "../../../../docs/grafana/brigd.json"
 
 // Every metric that the dashboard asks for exists, and every one of ours is on it.
 func TestDashboard(t *testing.T) {
-	text, err := os.ReadFile(dashboard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(dashboard))(t)
 	var d struct {
 		Title  string `json:"title"`
 		UID    string `json:"uid"`
@@ -218,13 +213,8 @@ func TestDashboard(t *testing.T) {
 			} `json:"targets"`
 		} `json:"panels"`
 	}
-	if err := json.Unmarshal(text, &d); err != nil {
-		t.Fatal(err)
-	}
-	families, err := New(all()).registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &d))
+	families := must.Get(New(all()).registry.Gather())(t)
 	series := map[string]string{} // the names that a query may have, and their family
 	for _, f := range families {
 		name := f.GetName()

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // small is a policy with short answers. LANGUAGE in it is replaced by a language.
@@ -21,9 +23,7 @@ func TestAnswers(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.json": smallWith(""), "b.json": smallWith(`"python"`),
 		"c.json": `{"limits": {"wall": 0}}`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	a, b := filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")
 	for _, c := range []struct {

@@ -12,6 +12,7 @@ import (
 	"brig/agent/lang"
 	"brig/agent/policy"
 	"brig/cmd/brigd/internal/schema"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -48,9 +49,7 @@ func profiles(t *testing.T) string {
 		"bad.json":    `{"commands":["cat"],"limits":{"memroy":"1g"}}`,
 		"preset.json": `{"commands":["cat"],"seccomp":["defualt"]}`,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	return dir
 }
@@ -59,13 +58,9 @@ func TestCommands(t *testing.T) {
 	dir := profiles(t)
 	file := filepath.Join(dir, "wide.json")
 	spec := filepath.Join(dir, "spec")
-	if err := os.WriteFile(spec, []byte(`{"args":["cat","/input/x"],"limits":{"wall":"1h"},"hostname":"h"}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(spec, []byte(`{"args":["cat","/input/x"],"limits":{"wall":"1h"},"hostname":"h"}`), 0o644))
 	fifo := filepath.Join(t.TempDir(), "fifo")
-	if err := unix.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mkfifo(fifo, 0o600))
 	for _, c := range []struct {
 		name, stdin string
 		args        []string
@@ -157,18 +152,11 @@ func TestCommands(t *testing.T) {
 // The profiles fit the schema by the library's own judgement, and so does what show prints.
 func TestProfilesFitTheSchema(t *testing.T) {
 	var s schema.Schema
-	if err := json.Unmarshal(policy.SchemaFile, &s); err != nil {
-		t.Fatal(err)
-	}
-	resolved, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(policy.SchemaFile, &s))
+	resolved := must.Get(s.Resolve(nil))(t)
 	check := func(data []byte) error {
 		var value any
-		if err := json.Unmarshal(data, &value); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(data, &value))
 		return resolved.Validate(value)
 	}
 	for _, name := range policy.BuiltIn() {
@@ -176,10 +164,7 @@ func TestProfilesFitTheSchema(t *testing.T) {
 		if err := check([]byte(text)); err != nil {
 			t.Errorf("%s as shown: %v", name, err)
 		}
-		data, err := os.ReadFile("../../../../agent/policy/profiles/" + name + ".json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile("../../../../agent/policy/profiles/" + name + ".json"))(t)
 		if err := check(data); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"brig/internal/test/must"
 )
 
 var update = flag.Bool("update", false, "rewrite descriptions.json")
@@ -29,18 +31,12 @@ func TestDescriptions(t *testing.T) {
 		if filepath.Ext(dir) == "" {
 			dir = filepath.Join(dir, "*.go")
 		}
-		files, err := filepath.Glob(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(filepath.Glob(dir))(t)
 		for _, name := range files {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments))(t)
 			ast.Inspect(f, func(n ast.Node) bool {
 				if g, ok := n.(*ast.GenDecl); ok && g.Tok == token.TYPE {
 					for _, spec := range g.Specs {
@@ -55,13 +51,9 @@ func TestDescriptions(t *testing.T) {
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "\t")
-	if err := enc.Encode(found); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, enc.Encode(found))
 	if *update {
-		if err := os.WriteFile("descriptions.json", text.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile("descriptions.json", text.Bytes(), 0o644))
 		return
 	}
 	if !bytes.Equal(text.Bytes(), descriptionsJSON) {

@@ -9,6 +9,7 @@ import (
 
 	"brig/agent/engine"
 	"brig/internal/strictjson"
+	"brig/internal/test/must"
 )
 
 type inner struct {
@@ -114,10 +115,7 @@ func FuzzDecode(f *testing.F) {
 
 func TestForRequest(t *testing.T) {
 	s := For[engine.Request]()
-	text, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(s))(t)
 	if strings.Contains(string(text), `"null"`) || s.Description == "" {
 		t.Errorf("%s", text)
 	}
@@ -126,10 +124,7 @@ func TestForRequest(t *testing.T) {
 			t.Errorf("%s has no description", name)
 		}
 	}
-	check, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check := must.Get(s.Resolve(nil))(t)
 	for in, want := range map[string]string{
 		`{"language":"python","code":"1","timeout":"1m","memory":"512m","files":{"a":"x","b":{"base64":"AA==","executable":true}}}`: "",
 		`{"cmd":["id"],"timeout":1.5,"memory":4096}`: "",
@@ -140,9 +135,7 @@ func TestForRequest(t *testing.T) {
 		`{"comand":[]}`:     "comand",
 	} {
 		var value any
-		if err := json.Unmarshal([]byte(in), &value); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(in), &value))
 		if err := check.Validate(value); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", in, err, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/agent/token"
+	"brig/internal/test/must"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,10 +27,7 @@ func cli(t *testing.T, code int, in string, args ...string) (out, errs string) {
 func TestATokensLife(t *testing.T) {
 	dir := t.TempDir()
 	key, state := dir+"/issuer", dir+"/state"
-	l, err := token.OpenLedger(state) // as brigd serve has it, all the while
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(token.OpenLedger(state))(t) // as brigd serve has it, all the while
 	defer l.Close()
 	out, _ := cli(t, 0, "", "keygen", "--out", key)
 	if !strings.Contains(out, "issuer.key") {
@@ -38,9 +36,7 @@ func TestATokensLife(t *testing.T) {
 	cli(t, 125, "", "keygen", "--out", key) // never overwritten
 	minted, _ := cli(t, 0, "", "mint", "--key", key+".key", "--agent", "ci", "--runs", "9", "--policy", "minimal", "--note", "for \"ci\"")
 	file := filepath.Join(dir, "policy.json")
-	if err := os.WriteFile(file, []byte(`{"name": "only", "languages": ["python"]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(`{"name": "only", "languages": ["python"]}`), 0o600))
 	narrow, _ := cli(t, 0, minted, "attenuate", "--expires", "10m", "--policy", file, "--seal")
 	cli(t, 1, narrow, "attenuate", "--runs", "1")
 	_, errs := cli(t, 1, minted, "attenuate", "--agent", "other")
@@ -77,9 +73,7 @@ func TestWhatIsRefused(t *testing.T) {
 	cli(t, 0, "", "keygen", "--out", dir+"/a")
 	cli(t, 0, "", "keygen", "--out", dir+"/b")
 	tok, _ := cli(t, 0, "", "mint", "--key", dir+"/a.key", "--any-agent", "--expires", "never")
-	if err := os.WriteFile(dir+"/wrong.json", []byte(`{"comands":[]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(dir+"/wrong.json", []byte(`{"comands":[]}`), 0o600))
 	mint := func(more ...string) []string { return append([]string{"mint", "--key", dir + "/a.key"}, more...) }
 	for _, c := range []struct {
 		code int
@@ -133,9 +127,7 @@ func TestWhatIsRefused(t *testing.T) {
 func TestNoFIFOIsWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	fifo := dir + "/fifo"
-	if err := unix.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mkfifo(fifo, 0o600))
 	cli(t, 0, "", "keygen", "--out", dir+"/a")
 	for _, args := range [][]string{{"inspect", "--token", fifo}, {"mint", "--key", dir + "/a.key", "--any-agent", "--policy", fifo}} {
 		if _, errs := cli(t, 125, "", args...); !strings.Contains(errs, "no regular file; name one") {

@@ -9,15 +9,13 @@ import (
 	"testing"
 
 	"brig/agent/engine"
+	"brig/internal/test/must"
 )
 
 // parse reads a file with one tool, whose parts are indented by four spaces.
 func parse(t *testing.T, tool string) *Tool {
 	t.Helper()
-	set, err := Parse("t.yaml", []byte("tools:\n  - name: x\n    description: d\n"+tool))
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(Parse("t.yaml", []byte("tools:\n  - name: x\n    description: d\n"+tool)))(t)
 	return set.Tools[0]
 }
 
@@ -199,16 +197,13 @@ func TestEnum(t *testing.T) {
 
 // TestDefaults: the file's sandbox holds where a tool has none of its own.
 func TestDefaults(t *testing.T) {
-	set, err := Parse("t.yaml", []byte(`sandbox: {network: restricted, allow: ["example.org:443"], memory: 64m}
+	set := must.Get(Parse("t.yaml", []byte(`sandbox: {network: restricted, allow: ["example.org:443"], memory: 64m}
 tools:
   - {name: a, description: d, script: {command: "true"}}
   - {name: b, description: d, script: {command: "true"}, sandbox: {network: none, timeout: 5}}
   - {name: c, description: d, script: {command: "true"}, sandbox: {network: restricted}}
   - {name: e, description: d, script: {command: "true"}, sandbox: {allow: ["a.example:1"]}}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))(t)
 	for i, want := range []string{"example.org:443", "", "", "a.example:1"} {
 		tool := set.Tools[i]
 		if got := strings.Join(tool.Run.Network, ","); got != want || tool.Run.Memory != 64<<20 {
@@ -218,10 +213,7 @@ tools:
 }
 
 func TestExampleFile(t *testing.T) {
-	set, err := Load("../../../../docs/tools.example.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(Load("../../../../docs/tools.example.yaml"))(t)
 	var names []string
 	for _, tool := range set.Tools {
 		names = append(names, tool.Name)
@@ -245,9 +237,7 @@ func TestExampleFile(t *testing.T) {
 func TestLoadRefusesWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	big := dir + "/big"
-	if err := os.WriteFile(big, []byte("#"+strings.Repeat("x", MaxFile)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(big, []byte("#"+strings.Repeat("x", MaxFile)), 0o600))
 	for _, path := range []string{dir, dir + "/none", "/dev/zero", big} {
 		if _, err := Load(path); err == nil {
 			t.Errorf("%s is read", path)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/cmd/brigd/internal/schema"
+	"brig/internal/test/must"
 )
 
 // TestMistakes: each names its line and field, and what to write instead.
@@ -170,39 +171,21 @@ func TestBombs(t *testing.T) {
 
 // TestFileSchema: the schema for editors accepts what the reader accepts, as far as shape goes, and has its keys.
 func TestFileSchema(t *testing.T) {
-	text, err := os.ReadFile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("schema.json"))(t)
 	var s schema.Schema
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
-	check, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile("../../../../docs/tools.example.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := document("example", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &s))
+	check := must.Get(s.Resolve(nil))(t)
+	data := must.Get(os.ReadFile("../../../../docs/tools.example.yaml"))(t)
+	doc := must.Get(document("example", data))(t)
 	var v any
-	if err := doc.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, doc.Decode(&v))
 	if err := check.Validate(v); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []string{`{}`, `{"tools":[{"name":"a b","description":"d","script":{"command":"x"}}]}`, `{"tools":[{"name":"a","description":"d"}]}`,
 		`{"tools":[],"sandbox":false}`, `{"tools":[],"sandbox":{"image":1}}`} {
 		var v any
-		if err := json.Unmarshal([]byte(bad), &v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(bad), &v))
 		if check.Validate(v) == nil {
 			t.Errorf("the schema accepts %s", bad)
 		}
@@ -211,10 +194,7 @@ func TestFileSchema(t *testing.T) {
 
 // FuzzParse: whatever the file and the call are, there is an answer, and no value becomes more than it may.
 func FuzzParse(f *testing.F) {
-	example, err := os.ReadFile("../../../../docs/tools.example.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	example := must.Get(os.ReadFile("../../../../docs/tools.example.yaml"))(f)
 	f.Add(example, []byte(`{"code":"print(1)"}`))
 	f.Add([]byte("tools:\n  - name: x\n    description: d\n"+echo), []byte(`{"a":"{{d}}","l":["-x"]}`))
 	f.Add([]byte("tools: &a [*a]"), []byte(`{}`))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -30,10 +31,7 @@ func TestPassesOn(t *testing.T) {
 	for _, v := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 		t.Setenv(v, "")
 	}
-	tr, err := New(t.Context(), "1", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(New(t.Context(), "1", slog.New(slog.DiscardHandler)))(t)
 	passesOn(t, tr)
 	if err := tr.Close(t.Context()); err != nil {
 		t.Error(err)

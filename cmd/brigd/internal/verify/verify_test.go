@@ -15,6 +15,7 @@ import (
 	"brig/internal/attack"
 	"brig/internal/rig"
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail"
 )
@@ -41,25 +42,15 @@ func at(t *testing.T, text, only string) *Report {
 		err = errors.Join(err, os.Symlink("usr/"+name, filepath.Join(dir, "root", name)))
 	}
 	profile := filepath.Join(dir, "open.json")
-	err = errors.Join(err, os.WriteFile(profile, []byte(`{"defaultAction": "SCMP_ACT_ALLOW"}`), 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, os.WriteFile(profile, []byte(`{"defaultAction": "SCMP_ACT_ALLOW"}`), 0o644)))
 	text = strings.NewReplacer("$IN", dir+"/in", "$WORK", dir+"/work", "$ROOT", dir+"/root", "$OPEN", profile).Replace(text)
 	o := &options{spec: "-", only: only}
-	s, err := o.read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(o.read(strings.NewReader(text)))(t)
 	list, egress, err := o.attacks()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := verify(t.Context(), s, list, egress, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must.Get(verify(t.Context(), s, list, egress, false))(t)
 }
 
 // TestEgress: a network by name is attacked in an internet made for it, and what gets through is seen: the rules of one
@@ -92,10 +83,7 @@ func TestEgressThrough(t *testing.T) {
 		Unclear:    {Name: "crashes.py", Allow: open, Text: "raise SystemExit(4)\n"},
 	} {
 		silent := &rig.Attack{Name: "silent.py", Allow: a.Allow, Text: reach + "contained('it lies')\n"}
-		r, err := verify(t.Context(), s, nil, []*rig.Attack{a, silent}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(verify(t.Context(), s, nil, []*rig.Attack{a, silent}, false))(t)
 		second := GotThrough
 		if want == Held {
 			second = Held
@@ -144,16 +132,10 @@ func TestDefaultGivesUpNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, lane := range []string{"root", "user"} {
-		c, err := newConfig(&nsjail.Spec{}, lane, "/tmp")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(newConfig(&nsjail.Spec{}, lane, "/tmp"))(t)
 		claims := 0
 		for _, a := range list {
-			f, err := c.fit(a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(c.fit(a))(t)
 			if f.skip == "" && f.givenUp != "" {
 				t.Errorf("%s: %s is given up by %s", lane, a.Name, f.givenUp)
 			}
@@ -244,11 +226,7 @@ func TestThrough(t *testing.T) {
 		t.Skip("the attacks know the system calls of x86-64 only")
 	}
 	made := func(name, header, body string) *attack.Attack {
-		a, err := attack.Parse(name, "# The jail holds what nothing can hold.\n"+header+"# off: label=caps\n"+body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
+		return must.Get(attack.Parse(name, "# The jail holds what nothing can hold.\n"+header+"# off: label=caps\n"+body))(t)
 	}
 	through := made("cap-none.py", "", "print('ESCAPED \\x1b[2J', 'x' * 5000); raise SystemExit(1)\n")
 	crash := made("cap-crash.py", "", "print('\\x1b' * 4000000); raise ValueError\n")
@@ -260,18 +238,10 @@ func TestThrough(t *testing.T) {
 		"held all 1 attacks":                             {harm},
 		"not_verified nothing was verified":              {},
 	} {
-		s, err := (&options{spec: "-"}).read(strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := verify(t.Context(), s, list, nil, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get((&options{spec: "-"}).read(strings.NewReader("{}")))(t)
+		r := must.Get(verify(t.Context(), s, list, nil, false))(t)
 		var text bytes.Buffer
-		if err := r.print(&text, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.print(&text, true))
 		if !strings.HasPrefix(r.Verdict+" "+r.Summary, want) || strings.Contains(text.String(), "\x1b") || text.Len() > 4000 {
 			t.Errorf("%s: %s %s\n%q", want, r.Verdict, r.Summary, text.String())
 		}
@@ -363,9 +333,7 @@ func TestEveryLayer(t *testing.T) {
 // TestLeavesNothing: the directories of the scenes are gone.
 func TestLeavesNothing(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	if err := os.Chmod(os.TempDir(), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(os.TempDir(), 0o755))
 	at(t, binds, "work,daemon,fd")
 	if left, err := filepath.Glob(os.TempDir() + "/brig-*"); err != nil || len(left) > 0 {
 		t.Error(left, err)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 func TestConvert(t *testing.T) {
@@ -64,9 +66,7 @@ func TestHostile(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.yaml")
-	if err := os.WriteFile(file, []byte("a: 1"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("a: 1"), 0o644))
 	for _, c := range []struct {
 		args string
 		code int
