@@ -103,7 +103,7 @@ var ours = map[string][]string{
 	daemon + "batch":            {"brig/nsjail", "brig/agent/engine", daemon + "front", daemon + "listen", daemon + "verbs"},
 	daemon + "auditcmd":         {"brig/nsjail", "brig/agent/audit", "brig/agent/token", daemon + "verbs"},
 	daemon + "config":           {"brig/internal/cli", "brig/nsjail", "brig/agent/audit", "brig/agent/engine", "brig/agent/share", "brig/agent/workspace", daemon + "admit", daemon + "files", daemon + "listen"},
-	daemon + "fakes":            {"brig/nsjail", "brig/agent/engine", daemon + "front"},
+	daemon + "fakes":            {"brig/nsjail", "brig/agent/engine", daemon + "front", daemon + "live"},
 	daemon + "files":            {},
 	daemon + "front":            {"brig/nsjail", "brig/agent/engine", daemon + "admit", daemon + "live", daemon + "schema", daemon + "trace"},
 	daemon + "images":           {"brig/image", "brig/layer", "brig/nsjail", daemon + "verbs"},

@@ -54,14 +54,14 @@ func TestAuthentication(t *testing.T) {
 	g := newRig(t, Options{Engine: f, Authenticate: bearer(verify)})
 	for _, bad := range []string{"Bearer bad", "Bearer", "Basic YTpi", "Bearer  ", "good"} {
 		r := g.do(401, "POST", "/v1/run", `{"code":"say"}`, "Authorization", bad)
-		if r.Header.Get("WWW-Authenticate") != `Bearer realm="brigd", error="invalid_token"` || f.n != 0 {
+		if r.Header.Get("WWW-Authenticate") != `Bearer realm="brigd", error="invalid_token"` || f.Last != nil || f.Made != 0 {
 			t.Errorf("%s: %v", bad, r.Header)
 		}
 	}
 	good := []string{"Authorization", "bearer good"}
 	g.do(200, "POST", "/v1/run", `{"code":"say"}`, good...)
-	if f.caller.Agent != "alice" {
-		t.Errorf("%+v", f.caller)
+	if f.Caller.Agent != "alice" {
+		t.Errorf("%+v", f.Caller)
 	}
 	g.do(200, "POST", "/v1/run", `{"code":"say","agent_id":"alice"}`, good...)
 	g.refused(403, "agent_mismatch", "POST", "/v1/run", `{"code":"say","agent_id":"bob"}`, good...)

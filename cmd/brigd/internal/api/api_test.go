@@ -28,9 +28,9 @@ func TestRun(t *testing.T) {
 	if resp.Stdout != "hello" || resp.Stderr != "é\n" || r.Header.Get("X-Run-Id") != resp.ID {
 		t.Errorf("%s %v", r.text, r.Header)
 	}
-	if f.last.Timeout != engine.Seconds(2*time.Second) || f.last.Memory != 64<<20 ||
-		string(f.last.Files["b"].Data) != "\x00\xff" || f.last.Env["A"] != "b" {
-		t.Errorf("%+v", f.last)
+	if f.Last.Timeout != engine.Seconds(2*time.Second) || f.Last.Memory != 64<<20 ||
+		string(f.Last.Files["b"].Data) != "\x00\xff" || f.Last.Env["A"] != "b" {
+		t.Errorf("%+v", f.Last)
 	}
 	g.do(200, "POST", "/v1/run", `{"code":"fail"}`).into(t, &resp)
 	if resp.Status != "failed" || resp.ExitCode != 3 {
@@ -81,8 +81,8 @@ func TestSandboxes(t *testing.T) {
 		t.Errorf("%s", r.text)
 	}
 	g.do(200, "POST", at+"/exec", `{"cmd":["id"]}`)
-	if f.last.Sandbox != box.ID {
-		t.Errorf("%+v", f.last)
+	if f.Last.Sandbox != box.ID {
+		t.Errorf("%+v", f.Last)
 	}
 	g.do(200, "POST", at+"/exec", `{"cmd":["id"],"sandbox":"`+box.ID+`"}`)
 	g.refused(400, "two_sandboxes", "POST", at+"/exec", `{"cmd":["id"],"sandbox":"other"}`)

@@ -51,8 +51,8 @@ func TestMalformedBodies(t *testing.T) {
 			t.Errorf("%.60s: %s", c.body, r.text)
 		}
 	}
-	if f.n != 0 {
-		t.Errorf("%d runs", f.n)
+	if f.Last != nil || f.Made != 0 {
+		t.Errorf("it has run %+v, or made one of %d sandboxes", f.Last, f.Made)
 	}
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1",
 		"application/jsonx", "x", "application/json; a"} {
@@ -180,9 +180,9 @@ func TestPaths(t *testing.T) {
 			t.Fatalf("%q: %d answers", c.path, len(answers))
 		}
 		got := fmt.Sprint(answers[0].StatusCode)
-		for path := range f.boxes[box.ID].files {
+		for path := range f.Boxes[box.ID].Files {
 			got += " " + path
-			delete(f.boxes[box.ID].files, path)
+			delete(f.Boxes[box.ID].Files, path)
 		}
 		if got != c.want || answers[0].Header.Get("Set-Cookie") != "" || answers[0].Header.Get("Location") != "" {
 			t.Errorf("%q: %q, not %q", c.path, got, c.want)

@@ -3,11 +3,9 @@ package api
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -21,8 +19,8 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"brig/agent/engine"
+	"brig/cmd/brigd/internal/fakes"
 	"brig/cmd/brigd/internal/front"
-	"brig/cmd/brigd/internal/live"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -47,17 +45,7 @@ type reply struct {
 // Options are the server's; a rig fills in what a test leaves out.
 type Options = front.Options
 
-// open is a gate that lets everybody in.
-type open struct{}
-
-func (open) Ask(string) error { return nil }
-
-func (open) Enter(context.Context, string) (func(), error) { return func() {}, nil }
-
 func filled(o Options) Options {
-	if o.Gate == nil {
-		o.Gate = open{}
-	}
 	if o.Authenticate == nil { // it knows no token
 		o.Authenticate = func(r *http.Request) (c engine.Caller, _ *nsjail.Refusal) {
 			if r.Header.Get("Authorization") != "" {
@@ -66,23 +54,7 @@ func filled(o Options) Options {
 			return c, nil
 		}
 	}
-	o.Trace = func(r *http.Request) (*http.Request, func(int)) { return r, func(int) {} }
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Ready == nil {
-		o.Ready = func() bool { return true }
-	}
-	if o.Health == nil {
-		o.Health = func() map[string]string { return nil }
-	}
-	if o.Live == nil {
-		o.Live = &live.Table{}
-	}
-	o.Version = cmp.Or(o.Version, "unknown")
-	o.MaxBody, o.MaxFile = cmp.Or(o.MaxBody, 32<<20), cmp.Or(o.MaxFile, 256<<20)
-	o.MaxRequests = cmp.Or(o.MaxRequests, 1024)
-	return o
+	return fakes.Options(o)
 }
 
 // bearer is an authenticator that has the token in the header Authorization verified.

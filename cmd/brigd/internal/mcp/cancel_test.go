@@ -26,7 +26,7 @@ func withToken(p *sdk.CallToolParams, token any) *sdk.CallToolParams {
 
 func TestCancelEndsTheRun(t *testing.T) {
 	f := newFake()
-	started, ended := f.waiting()
+	started, ended := waiting(f)
 	client, _ := connect(t, service1(t, Options{Engine: f}, "", ordinary), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -41,7 +41,7 @@ func TestCancelEndsTheRun(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	f := newFake()
-	_, ended := f.waiting()
+	_, ended := waiting(f)
 	told := make(chan *sdk.ProgressNotificationParams, 100)
 	client, _ := connect(t, service1(t, Options{Engine: f}, "", ordinary), &sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { told <- r.Params },
@@ -65,7 +65,7 @@ func TestProgress(t *testing.T) {
 // TestPanic: a mistake of ours is one call's, and not the server's end.
 func TestPanic(t *testing.T) {
 	f := newFake()
-	f.run = func(context.Context, *engine.Request, func(engine.Event)) *engine.Response { panic("no") }
+	f.Do = func(context.Context, *engine.Request, func(engine.Event)) *engine.Response { panic("no") }
 	var log strings.Builder
 	client, _ := connect(t, service1(t, Options{Engine: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}, "", ordinary), nil)
 	if a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}}); !a.isError ||
@@ -89,7 +89,7 @@ func TestLastLine(t *testing.T) {
 
 func TestTooManyCalls(t *testing.T) {
 	f := newFake()
-	started, ended := f.waiting()
+	started, ended := waiting(f)
 	client, x := connect(t, service1(t, Options{Engine: f}, "", bounds{calls: 2}), nil)
 	for range 2 {
 		go func() { _, _ = client.CallTool(t.Context(), sleeping()) }()
@@ -135,7 +135,7 @@ func serve(t *testing.T, ctx context.Context, o Options) *stdio {
 func TestStdioEnds(t *testing.T) {
 	for _, way := range []string{"eof", "context"} {
 		f := newFake()
-		started, ended := f.waiting()
+		started, ended := waiting(f)
 		ctx, cancel := context.WithCancel(t.Context())
 		s := serve(t, ctx, Options{Engine: f})
 		go func() { _, _ = s.client.CallTool(t.Context(), sleeping()) }()
@@ -149,7 +149,7 @@ func TestStdioEnds(t *testing.T) {
 			t.Error(way, err)
 		}
 		<-ended
-		if len(f.boxes) != 0 {
+		if len(f.Boxes) != 0 {
 			t.Error(way, "the sandbox is left")
 		}
 		cancel()
@@ -170,7 +170,7 @@ func TestStdioMessages(t *testing.T) {
 		var out strings.Builder
 		s := service1(t, Options{Engine: f, MaxBody: 1 << 19}, "", ordinary)
 		err := s.ServeStdio(t.Context(), engine.Caller{}, io.NopCloser(strings.NewReader(text)), &out)
-		if f.last != nil {
+		if f.Last != nil {
 			t.Errorf("%s: something ran", name)
 		}
 		if len(out.String()) > 2000 || out.Len() > 0 && out.String()[0] != '{' {

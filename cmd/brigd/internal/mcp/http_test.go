@@ -93,13 +93,13 @@ func TestHTTP(t *testing.T) {
 	if a := call1(t, client, "read_file", map[string]any{"path": "/work/a"}); a.isError {
 		t.Error(a.raw)
 	}
-	if f.owners["box_1"] != "of ann" || s.Sessions() != 1 {
-		t.Error(f.owners, s.Sessions())
+	if f.Boxes["box_1"].Info.Agent != "ann" || s.Sessions() != 1 {
+		t.Error(f.Boxes, s.Sessions())
 	}
 	if err := client.Close(); err != nil { // DELETE
 		t.Error(err)
 	}
-	if id := <-f.deleted; id != "box_1" || s.Sessions() != 0 {
+	if id := <-f.Deleted; id != "box_1" || s.Sessions() != 0 {
 		t.Error(id, s.Sessions())
 	}
 }
@@ -199,7 +199,7 @@ func TestIdleSession(t *testing.T) {
 	_, url := listenWithin(t, Options{Engine: f}, bounds{300 * time.Millisecond, 1, 1, 1})
 	client := dial(t, url, "")
 	call1(t, client, "write_file", map[string]any{"path": "a", "content": "x"})
-	if id := <-f.deleted; id != "box_1" {
+	if id := <-f.Deleted; id != "box_1" {
 		t.Error(id)
 	}
 }
@@ -208,7 +208,7 @@ func TestIdleSession(t *testing.T) {
 func TestHTTPEnds(t *testing.T) {
 	for _, way := range []string{"cancel", "gone", "delete", "close"} {
 		f := newFake()
-		started, ended := f.waiting()
+		started, ended := waiting(f)
 		s, url := listen(t, Options{Engine: f})
 		client := dial(t, url, "x")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -247,8 +247,8 @@ func TestHTTPEnds(t *testing.T) {
 		<-ended
 		cancel()
 		_ = s.Close()
-		if s.Sessions() != 0 || len(f.boxes) != 0 {
-			t.Error(way, s.Sessions(), f.boxes)
+		if s.Sessions() != 0 || len(f.Boxes) != 0 {
+			t.Error(way, s.Sessions(), f.Boxes)
 		}
 		if status, _ := send(t, http.MethodPost, url, initialize); status != http.StatusServiceUnavailable {
 			t.Error(way, status)

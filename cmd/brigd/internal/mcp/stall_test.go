@@ -102,7 +102,7 @@ func serveHTTP(t *testing.T, h http.Handler) string {
 // longer.
 func TestStreamStaysOpen(t *testing.T) {
 	f := newFake()
-	started, ended := f.waiting()
+	started, ended := waiting(f)
 	s, url := listen(t, Options{Engine: f, BodyTime: 100 * time.Millisecond, WriteTime: 100 * time.Millisecond})
 	send(t, http.MethodPost, url, initialize, "Authorization", "Bearer x")
 	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
@@ -195,7 +195,7 @@ func TestRequestsAreLogged(t *testing.T) {
 // TestMaxRequests: streams count, and who is refused may come again.
 func TestMaxRequests(t *testing.T) {
 	f := newFake()
-	started, ended := f.waiting()
+	started, ended := waiting(f)
 	s, url := listen(t, Options{Engine: f, Authenticate: byToken, MaxRequests: 1})
 	status, text := send(t, "POST", url, initialize, "Authorization", "Bearer x")
 	if status != 200 || s.Sessions() != 1 {

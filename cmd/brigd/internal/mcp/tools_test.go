@@ -73,7 +73,7 @@ func TestCallsEveryTool(t *testing.T) {
 		{"read_file", `{"path":"/work/bin"}`, "/wA="},
 		{"list_files", `{}`, `"/work/a b"`},
 		{"delete_file", `{"path":"/work/bin"}`, "is deleted"},
-		{"list_languages", `{}`, "python (3)"},
+		{"list_languages", `{}`, "python (3.11)"},
 		{"list_changes", `{}`, "0123456789abcdef: 1 files of the share repo"},
 		{"diff_changes", `{"id":"0123456789abcdef","paths":["x"]}`, "+++ b/x [x]"},
 		{"apply_changes", `{"id":"0123456789abcdef"}`, "1 files of the share"},
@@ -87,11 +87,11 @@ func TestCallsEveryTool(t *testing.T) {
 			t.Errorf("%s %s: %v %q", c.name, c.args, a.isError, a.text)
 		}
 	}
-	if f.made != 1 || x.sandbox != "box_1" || f.last.Sandbox != "box_1" {
-		t.Errorf("%d sandboxes for one session", f.made)
+	if f.Made != 1 || x.sandbox != "box_1" || f.Last.Sandbox != "box_1" {
+		t.Errorf("%d sandboxes for one session", f.Made)
 	}
-	if f.last.Env["DIGITS"] != "3" || f.last.Stdin != "a,b\n1,2\n" || f.last.MaxOutput != defaultOutput {
-		t.Errorf("%+v", f.last)
+	if f.Last.Env["DIGITS"] != "3" || f.Last.Stdin != "a,b\n1,2\n" || f.Last.MaxOutput != defaultOutput {
+		t.Errorf("%+v", f.Last)
 	}
 }
 
@@ -114,13 +114,13 @@ func TestSnapshotTools(t *testing.T) {
 			t.Errorf("%s %s: %v %q", c.name, c.args, a.isError, a.text)
 		}
 	}
-	if id := <-f.deleted; id != "box_1" || x.sandbox != "box_2" {
+	if id := <-f.Deleted; id != "box_1" || x.sandbox != "box_2" {
 		t.Errorf("%s is deleted, and %s used", id, x.sandbox)
 	}
 	if a := call1(t, client, "restore_snapshot", json.RawMessage(`{"snapshot":"sn_7"}`)); !a.isError || x.sandbox != "box_2" {
 		t.Errorf("%+v, %s", a, x.sandbox)
 	}
-	if a := call1(t, client, "delete_snapshot", json.RawMessage(`{"snapshot":"sn_1"}`)); a.isError || len(f.snaps) > 0 {
+	if a := call1(t, client, "delete_snapshot", json.RawMessage(`{"snapshot":"sn_1"}`)); a.isError || len(f.Snaps) > 0 {
 		t.Errorf("%+v", a)
 	}
 }
@@ -177,7 +177,7 @@ func TestFailingProgram(t *testing.T) {
 	client, _ := connect(t, service1(t, Options{Engine: f}, "", ordinary), nil)
 	for status, want := range map[string]string{"failed": "exit code 3", "timeout": "longer timeout",
 		"memory": "more memory", "disk": "disk is full", "output": "print less"} {
-		f.run = func(context.Context, *engine.Request, func(engine.Event)) *engine.Response {
+		f.Do = func(context.Context, *engine.Request, func(engine.Event)) *engine.Response {
 			return &engine.Response{ID: "run_1", Status: status, ExitCode: 3, TimedOut: status == "timeout",
 				Stdout: "ok: exit code 0 after 0 s.\n", Usage: &nsjail.Usage{},
 				Truncated: &engine.Truncated{Stdout: 77}, Narrowed: []string{"timeout is 5s"},
@@ -201,17 +201,16 @@ func TestExpiredSandbox(t *testing.T) {
 	f := newFake()
 	client, _ := connect(t, service1(t, Options{Engine: f}, "", ordinary), nil)
 	call1(t, client, "write_file", map[string]any{"path": "a", "content": "b"})
-	f.mu.Lock()
-	delete(f.boxes, "box_1")
-	delete(f.owners, "box_1")
-	f.mu.Unlock()
+	f.Lock()
+	delete(f.Boxes, "box_1")
+	f.Unlock()
 	if a := call1(t, client, "read_file", map[string]any{"path": "a"}); !a.isError ||
 		!strings.Contains(a.text, "has expired") {
 		t.Error(a.text)
 	}
 	if a := call1(t, client, "read_file", map[string]any{"path": "a"}); !a.isError ||
-		strings.Contains(a.text, "has expired") || f.made != 2 {
-		t.Error(a.text, f.made)
+		strings.Contains(a.text, "has expired") || f.Made != 2 {
+		t.Error(a.text, f.Made)
 	}
 }
 
@@ -231,7 +230,7 @@ func TestSessionsAreApart(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	if id := <-f.deleted; id != "box_1" {
+	if id := <-f.Deleted; id != "box_1" {
 		t.Error(id)
 	}
 }
