@@ -23,20 +23,21 @@ import (
 	"brig/nsjail"
 )
 
-// Options are what an Engine is made of. The zero value is an engine for one trusted caller: no policy, no audit log,
-// no tokens, defaults for the rest.
+// Options configure an Engine. The zero value is for one trusted caller: no policies, no audit log, no tokens, and
+// defaults for the rest.
 type Options struct {
-	// Runner is how jails are made.
+	// Runner configures the nsjail.Runner that makes the jails.
 	Runner nsjail.RunnerOptions
-	// Base is what every jail begins with: limits, seccomp, optional mechanisms. Its Args and Mounts are not used.
+	// Base is the Spec that every request adds to: limits, system-call filter, optional mechanisms. Its Args and Mounts
+	// are ignored.
 	Base nsjail.Spec
-	// Timeout and Memory are those of a request that names none; 0 is DefaultTimeout, and no limit on memory.
+	// Timeout and Memory apply to a request that sets none. 0 means DefaultTimeout, and no limit on memory.
 	Timeout nsjail.Duration
 	Memory  nsjail.Bytes
 	// MaxTimeout is how long any run may take, even if a request asks for more and policies allow it; 0 is
 	// DefaultMaxTimeout, or Timeout if that is more.
 	MaxTimeout nsjail.Duration
-	// MaxOutput is how much of each stream is returned at most, and without a request for less; 0 is DefaultMaxOutput.
+	// MaxOutput bounds how much of each stream is returned. A request may ask for less. 0 means DefaultMaxOutput.
 	MaxOutput nsjail.Bytes
 	// Policies must all allow a run. New seals them (policy.Seal): from then on they must not be modified.
 	Policies []*policy.Policy
@@ -45,7 +46,7 @@ type Options struct {
 	Ledger    *token.Ledger
 	// Audit is the log that every run is written to, before and after; nil for none.
 	Audit *audit.Log
-	// Wrap, if set, wraps the Runner: metrics and traces. The audit log is outside of it.
+	// Wrap, if set, wraps the Runner, for metrics and traces. The audit log then wraps the result.
 	Wrap func(nsjail.Executor) nsjail.Executor
 	// Warm lists languages with interpreters that are started before their runs are known. Prestart starts them.
 	Warm []Warm
@@ -57,7 +58,7 @@ type Options struct {
 	// image.DefaultStore. New fails if one is missing.
 	Images     []string
 	ImageStore string
-	// Interpreters replace the programs of languages that were found. New fails if a share of theirs is missing.
+	// Interpreters replace the programs that were found for their languages. New fails if one names a missing share.
 	Interpreters []Interpreter
 	// ChangesDir is where change sets of shares in mode cow are kept; "" is brigd below changes.DefaultDir. AllowApply
 	// lets callers apply and remove theirs.

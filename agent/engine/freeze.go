@@ -22,7 +22,7 @@ func (e *Engine) track(j *nsjail.Job) (end func()) {
 	return func() { e.running.Delete(cmd) }
 }
 
-// freeze stops the runs in a sandbox that have control groups, and returns how many stand still.
+// freeze freezes the runs in a sandbox that have control groups, and returns their number.
 func (e *Engine) freeze(sandbox string) (thaw func() error, n int) {
 	var cmds []*nsjail.Cmd
 	for key, in := range e.running.Range {

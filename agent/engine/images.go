@@ -26,7 +26,7 @@ type ImageInfo struct {
 	Languages []string `json:"languages"`
 }
 
-// root is an image as it was when the engine began.
+// root is an image that requests may name, as it was when the engine was made.
 type root struct {
 	name string // as the operator wrote it
 	*image.Image
@@ -34,8 +34,8 @@ type root struct {
 	langs *lang.Languages
 }
 
-// openImages looks up Options.Images, and the languages in each. One that is pulled anew is another image, which the
-// next engine shows.
+// openImages looks up Options.Images, and the languages in each. If a name is pulled again, the new image is used by
+// the next Engine only.
 func (e *Engine) openImages() error {
 	if len(e.opts.Images) == 0 {
 		return nil
@@ -79,8 +79,8 @@ func (e *Engine) openImage(store *image.Store, name string) error {
 	return err
 }
 
-// apply makes the image the root of a Spec. Where nothing else is said a run starts in /work, as always, and HOME stays
-// the jail's, so that programs can write to both.
+// apply makes the image the root of a Spec. Unless the Spec sets others, the run starts in /work and HOME is the
+// jail's, since programs can write to both.
 func (r *root) apply(s *nsjail.Spec) error {
 	s.Workdir = cmp.Or(s.Workdir, nsjail.DefaultWorkdir)
 	return asroot.Apply(s, r.Image, asroot.Options{KeepHome: true})

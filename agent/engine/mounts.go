@@ -14,11 +14,11 @@ import (
 	"brig/nsjail"
 )
 
-// MaxMounts is the number of shares that one run may show, with those of its sandbox.
+// MaxMounts bounds the number of shares in one jail, including those of its sandbox.
 const MaxMounts = 32
 
-// shareTargets are the directories of a jail in which shares may be mounted. Nothing else is mounted there, so that a
-// share takes the place of nothing. boxTargets are those of a sandbox, and free without one.
+// shareTargets are the directories of a jail in which shares may be mounted. Nothing else is mounted there, so a share
+// hides nothing. A sandbox takes boxTargets; shares may be mounted there if there is no sandbox.
 var (
 	shareTargets = []string{"/data", "/mnt", "/srv", "/code"}
 	boxTargets   = []string{"/work", "/input", "/output"}
@@ -51,7 +51,7 @@ func (e *Engine) shareMode(c Caller, name string) string {
 	return policy.ShareModes[most]
 }
 
-// checkMounts refuses mounts that the caller may not have, or that cannot be.
+// checkMounts refuses mounts that the caller may not have, or whose targets are impossible.
 func (e *Engine) checkMounts(c Caller, list []Mount, inBox bool) *nsjail.Refusal {
 	if len(list) > MaxMounts {
 		return bad("mounts", "too_many_mounts", fmt.Sprintf("%d mounts are more than %d", len(list), MaxMounts),
@@ -138,8 +138,8 @@ func mountsOf(box *workspace.Sandbox) []Mount {
 	return list
 }
 
-// mount adds the shares of a request and of its sandbox, if it has one, to a Job. shown are these with their modes.
-// unmount closes what the jail was made from.
+// mount adds the shares of a request and of its sandbox, if it has one, to a Job. It returns the shares with their
+// modes, and a function that closes their directories.
 func (e *Engine) mount(c Caller, j *nsjail.Job, box *workspace.Sandbox, asked []Mount) (shown []Mount, unmount func(),
 	no *nsjail.Refusal) {
 	if box != nil {
@@ -181,7 +181,7 @@ func (e *Engine) mount(c Caller, j *nsjail.Job, box *workspace.Sandbox, asked []
 	return shown, unmount, nil
 }
 
-// mountOf opens what a request names.
+// mountOf opens the directory of a request's mount.
 func (e *Engine) mountOf(c Caller, m *Mount) (nsjail.Mount, *nsjail.Refusal) {
 	s, _ := e.shares.Find(m.Share)
 	mode := cmp.Or(m.Mode, e.shareMode(c, m.Share))
@@ -197,7 +197,7 @@ func (e *Engine) mountOf(c Caller, m *Mount) (nsjail.Mount, *nsjail.Refusal) {
 	return mount, no
 }
 
-// beside refuses a share in which brig itself would write: a request's files below its target.
+// beside refuses a share that contains the target of one of the request's files, which brig would write into the share.
 func beside(j *nsjail.Job, m *nsjail.Mount, i int, inBox bool) *nsjail.Refusal {
 	for _, other := range j.Spec.Mounts {
 		if !inBox && within(other.Target, m.Target) {
@@ -208,8 +208,8 @@ func beside(j *nsjail.Job, m *nsjail.Mount, i int, inBox bool) *nsjail.Refusal {
 	return nil
 }
 
-// tell adds to the Response the shares that were mounted, and what holds them. It hides where they are on the host: the
-// error of a jail may say it.
+// tell adds the mounted shares to the Response, and the mechanism that protects each. It replaces their paths on the
+// host, which the error of a jail may contain.
 func (e *Engine) tell(r *Response, shown []Mount) {
 	if r.Error != nil && len(shown) > 0 {
 		no := *r.Error

@@ -12,7 +12,7 @@ import (
 )
 
 // Pool keeps snapshots for several engines, so that one that an engine has made can be used by all. Its errors should
-// be *nsjail.Refusal. Who can write to it can forge the owner of a snapshot.
+// be *nsjail.Refusal. Anyone who can write to it can forge the owner of a snapshot.
 type Pool interface {
 	// Put stores the file of a snapshot. header describes it, and is returned by Headers.
 	Put(id string, header []byte, file *io.SectionReader) error
@@ -21,7 +21,7 @@ type Pool interface {
 	// Header returns the header of a snapshot, or nil if there is none, and Headers those of all.
 	Header(id string) ([]byte, error)
 	Headers() ([][]byte, error)
-	// Remove removes a snapshot. What is not there is no error.
+	// Remove removes a snapshot. A missing one is not an error.
 	Remove(id string) error
 }
 
@@ -93,8 +93,8 @@ func (e *Engine) allSnapshots() ([]*snapshot, error) {
 	return e.pooled(headers...)
 }
 
-// pooled returns the snapshots of the pool that headers describe. One whose token has ended is removed; whether it has
-// is not known without a ledger, and it is left out then.
+// pooled returns the snapshots of the pool that headers describe. It removes a snapshot whose token is expired or
+// revoked. Without a ledger this is unknown, and a token's snapshots are left out.
 func (e *Engine) pooled(headers ...[]byte) (list []*snapshot, err error) {
 	for _, text := range headers {
 		r := &kept{}

@@ -16,8 +16,8 @@ import (
 	"brig/internal/words"
 )
 
-// restore makes the sandboxes and snapshots of the directory again. What is damaged, or not allowed any more, is told
-// and left in the directory.
+// restore restores the sandboxes and snapshots in the directory. A file that is damaged, or that is not allowed any
+// more, is reported and stays in the directory.
 func (k *shelf) restore() error {
 	names, err := k.dir.Names()
 	if err != nil {
@@ -37,7 +37,7 @@ func (k *shelf) restore() error {
 	return nil
 }
 
-// headerIn returns the header of a file that has one's name.
+// headerIn returns the header of a file. It is an error if the header is not that of the id in the file's name.
 func headerIn(id string, f *keep.File) (*kept, error) {
 	r := &kept{}
 	d := json.NewDecoder(bytes.NewReader(f.Meta))
@@ -51,7 +51,8 @@ func headerIn(id string, f *keep.File) (*kept, error) {
 	return r, nil
 }
 
-// changed returns the header of a sandbox's last save, and its changes; nil if it has none.
+// changed returns the header of a sandbox's last save, and the file with its changes since base, or nil if there are
+// none.
 func (k *shelf) changed(base *kept, f *keep.File) (*kept, *keep.File, error) {
 	name := base.ID + keep.Changes
 	c, err := k.dir.Load(name)
@@ -74,7 +75,7 @@ func (k *shelf) changed(base *kept, f *keep.File) (*kept, *keep.File, error) {
 	return nil, nil, errors.Join(err, c.Close())
 }
 
-// restoreOne takes the file only without an error.
+// restoreOne restores one sandbox or snapshot. After an error the caller must close the file.
 func (k *shelf) restoreOne(id string, f *keep.File) error {
 	r, err := headerIn(id, f)
 	if err != nil {
@@ -126,7 +127,7 @@ func (k *shelf) restoreOne(id string, f *keep.File) error {
 	return f.Close()
 }
 
-// addSnapshot restores a snapshot, and takes its file if it returns no error.
+// addSnapshot restores a snapshot. After an error the caller must close the file.
 func (e *Engine) addSnapshot(r *kept, f *keep.File) error {
 	hold, err := e.boxes.Hold(r.Account, f.Size())
 	if err != nil {

@@ -32,9 +32,9 @@ type kept struct {
 	Size    int64         `json:"size"`
 	Inodes  int64         `json:"inodes"`
 	Mounts  []Mount       `json:"mounts,omitempty"` // each run checks them again
-	// Snapshot is set if it is one.
+	// Snapshot is set if the file holds a snapshot.
 	Snapshot *SnapshotInfo `json:"snapshot,omitempty"`
-	// Save counts the saves of a sandbox. Base is the digest of the file that this one has the changes of.
+	// Save counts the saves of a sandbox. In a file of changes, Base is the digest of the file that they apply to.
 	Save int64  `json:"save,omitempty"`
 	Base string `json:"base,omitempty"`
 }
@@ -57,7 +57,7 @@ type shelf struct {
 // saved is the state of a sandbox on the disk.
 type saved struct {
 	mu      sync.Mutex // held while it is saved or removed
-	changes int64      // workspace.Sandbox.Changed at the last save; -1 is another
+	changes int64      // workspace.Sandbox.Changed at the last save; -1 forces another save
 	gone    bool       // it has been deleted
 	count   int64      // of saves, also by earlier processes
 	base    *base      // nil before this process has written one
@@ -67,7 +67,7 @@ type saved struct {
 	why  string // why the last save failed; "" if it did not
 }
 
-// base is the last file of a sandbox that has all of it.
+// base is the last complete file of a sandbox, to which later files of changes apply.
 type base struct {
 	files  workspace.Table
 	digest string
@@ -157,7 +157,8 @@ func (k *shelf) save(box *workspace.Sandbox) {
 	}
 }
 
-// write writes a sandbox whole, as a new base, or what has changed since the last one: until that has half the size.
+// write saves a sandbox: all of it as a new base, or its changes since the last base as long as they are less than half
+// as large.
 func (k *shelf) write(box *workspace.Sandbox, s *saved) error {
 	to, name, digest := s.base, box.ID+keep.Changes, ""
 	whole := to == nil || to.old
@@ -190,7 +191,7 @@ func (k *shelf) write(box *workspace.Sandbox, s *saved) error {
 	return errors.Join(err, f.Close())
 }
 
-// notKept is what callers learn of a save or snapshot that has failed: not where the store is.
+// notKept returns the Refusal for a save or snapshot that failed. It does not contain the path of the store.
 func notKept(err error) *nsjail.Refusal {
 	var file *os.PathError
 	if errors.As(err, &file) {
@@ -204,7 +205,7 @@ func notKept(err error) *nsjail.Refusal {
 	return no
 }
 
-// problem tells the operator.
+// problem reports a failure to the operator.
 func (k *shelf) problem(id, what string, err error) {
 	k.e.storeFailed(id, what, err)
 }

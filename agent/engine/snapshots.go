@@ -41,7 +41,7 @@ type SnapshotInfo struct {
 	LeftOut string `json:"left_out,omitempty"`
 }
 
-// snapshot is one that can be used.
+// snapshot is a snapshot that requests can name.
 type snapshot struct {
 	SnapshotInfo
 	chain []string
@@ -54,7 +54,7 @@ type snapshot struct {
 	files workspace.Files
 }
 
-// snapshots are all, by id.
+// snapshots holds all snapshots by their ids.
 type snapshots struct {
 	mu  sync.Mutex
 	all map[string]*snapshot
@@ -159,7 +159,7 @@ func (e *Engine) pack(r *kept, box *workspace.Sandbox, hold *workspace.Hold) (*s
 	return s, err
 }
 
-// newSnapshot takes the file if it returns no error.
+// newSnapshot returns a snapshot of a file. After an error the caller must close the file.
 func newSnapshot(r *kept, f *keep.File, hold *workspace.Hold) (*snapshot, error) {
 	files, err := workspace.Read(f.Layer(), nil)
 	if err != nil {
@@ -269,7 +269,7 @@ func (e *Engine) DeleteSnapshot(c Caller, id string) error {
 	return e.dropSnapshot(s)
 }
 
-// closeSnapshots closes their files. Those of the store stay there.
+// closeSnapshots closes the files of all snapshots. The files in the store are not removed.
 func (e *Engine) closeSnapshots() (err error) {
 	e.snaps.mu.Lock()
 	defer e.snaps.mu.Unlock()

@@ -27,7 +27,7 @@ const (
 	sweepEvery      = 24 * time.Hour
 )
 
-// owner is whose change sets a directory holds: an agent's, made with one token or without.
+// owner identifies the change sets in one directory: those of an agent, made with one token or with none.
 type owner struct {
 	Agent   string   `json:"agent"`
 	Chain   []string `json:"chain,omitempty"` // the ids of the token's blocks
@@ -50,7 +50,7 @@ func (o owner) hash() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// openTenants reads which owners there are. The directory belongs to brigd alone (changes.Open).
+// openTenants reads the list of owners from a directory. The directory belongs to brigd alone (changes.Open).
 func openTenants(dir string) (*tenants, error) {
 	if dir == "" {
 		var err error
@@ -87,8 +87,8 @@ func openTenants(dir string) (*tenants, error) {
 	return t, errors.Join(err, t.sweep())
 }
 
-// sweep removes the sets that are too old of all owners, who may never run anything again: at the start, and once a day
-// when a set is kept.
+// sweep removes the sets of all owners that are too old: an owner may never run anything again. It is called at the
+// start, and once a day when a set is kept.
 func (t *tenants) sweep() error {
 	t.mu.Lock()
 	due := time.Since(t.swept) > sweepEvery
@@ -111,7 +111,7 @@ func (t *tenants) sweep() error {
 	return errors.Join(errs...)
 }
 
-// use opens an owner's store, and makes it if make is set and it is missing. The store is nil if there is none.
+// use opens an owner's store. If it is missing, use creates it if make is set, and otherwise returns a nil store.
 func (t *tenants) use(o owner, make bool) (store *changes.Store, done func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -25,14 +25,14 @@ const MaxWarm = 256
 // warmIdle is the time without a run after which interpreters of one Spec may be replaced by those of another.
 const warmIdle = 5 * time.Second
 
-// parked holds the interpreters of one language. They have one Spec, at first that of a request that asks for nothing.
+// parked holds the interpreters of one language. They have one Spec: at first that of a request without settings.
 type parked struct {
 	Warm
 	first nsjail.Spec
 
 	mu            sync.Mutex
 	now           nsjail.Spec   // the Spec that is parked
-	missed        nsjail.Limits // those of the last run that has met none, and differs in its limits only
+	missed        nsjail.Limits // those of the last run for which none fitted because of its limits alone
 	used          time.Time     // when one was taken last
 	changing      bool
 	taken, misses int64
@@ -44,7 +44,7 @@ type Warmth struct {
 	Language      string
 	Parked        int   // wait for a run
 	Memory        int64 // bytes that they hold
-	Taken, Missed int64 // runs that have met one, and runs that have not
+	Taken, Missed int64 // runs that took one, and runs for which none was ready or fitted
 	Failed        int64 // interpreters that could not be started, and changes to others that failed
 }
 
@@ -114,9 +114,9 @@ func (p *parked) spec(j *nsjail.Job, h *nsjail.Handover) nsjail.Spec {
 	return s
 }
 
-// ran counts a run. It replaces the parked interpreters if the last two runs that met none have the same limits, which
-// are not those that are parked, and if no run has taken one for warmIdle. All else must be as in the first Spec: a
-// parked interpreter may serve any caller, so it must have no variable and no file of a request.
+// ran counts a run. If the last two runs for which no interpreter fitted had the same limits, and no run has taken one
+// for warmIdle, it replaces the interpreters by those with these limits. Only the limits may differ from the first
+// Spec: a parked interpreter may serve any caller, so it must not have a variable or a file of a request.
 func (e *Engine) ran(p *parked, j *nsjail.Job, warm bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,8 +139,8 @@ func (e *Engine) ran(p *parked, j *nsjail.Job, warm bool) {
 	}
 }
 
-// change replaces the parked interpreters by those of another Spec. Until one of these is ready the former stay, and so
-// they do if none starts.
+// change replaces the parked interpreters by those of another Spec. The old ones stay until a new one is ready, or if
+// none can be started.
 func (e *Engine) change(p *parked, to nsjail.Spec) {
 	p.mu.Lock()
 	from := p.now

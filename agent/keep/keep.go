@@ -1,10 +1,10 @@
-// Package keep stores sandboxes and snapshots as files in a directory that only its owner may enter. Beside a sandbox's
-// file there may be another one, with what has changed since: its name ends in Changes.
+// Package keep stores sandboxes and snapshots as files in a directory that only its owner may enter. A second file of a
+// sandbox, whose name ends in Changes, has what has changed since the first was written.
 //
 // A file is a line with the SHA-256 of the rest, a layer (package layer), a line of JSON that describes it, and a line
-// with the size of the layer. It is written under another name, synchronized (fsync(2)) and renamed, so that each
-// name has a whole file at any moment, also after SIGKILL or a loss of power. Only one process may have the directory
-// open.
+// with the size of the layer. It is written under another name, synchronized (fsync(2)) and renamed, so that the file
+// of each name is complete at any moment, even after SIGKILL or a power failure. Only one process may have the
+// directory open.
 package keep
 
 import (
@@ -71,7 +71,7 @@ func Open(dir string) (*Dir, error) {
 	return d, nil
 }
 
-// private returns an error for a file that another user can change, or a directory that one can enter.
+// private returns an error for a file that another user can change, or a directory that another user can enter.
 func private(st *unix.Stat_t) error {
 	if int(st.Uid) != unix.Geteuid() {
 		return fmt.Errorf("it belongs to user %d, not to you; name a directory of your own", st.Uid)
@@ -179,7 +179,7 @@ func Receive(r io.Reader) (*File, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
-// Remove removes a file, and then its changes. What is not there is no error.
+// Remove removes a file, and then its changes. A missing file is not an error.
 func (d *Dir) Remove(id string) error {
 	for _, n := range []string{id, id + Changes} {
 		if err := unix.Unlinkat(int(d.dir.Fd()), n, 0); err != nil && err != unix.ENOENT {
@@ -189,7 +189,7 @@ func (d *Dir) Remove(id string) error {
 	return d.dir.Sync()
 }
 
-// File is one that is open. It does not change any more.
+// File is an open file, whose content no longer changes.
 type File struct {
 	Meta   []byte
 	Digest string // SHA-256 of all but the first line, in hexadecimal digits

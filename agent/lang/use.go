@@ -10,9 +10,9 @@ import (
 	"brig/nsjail"
 )
 
-// Use has code in a language run by the program at a path of the jail. shown, if not nil, is a directory that each
-// jail for that language shows, read-only: a program outside of the root is there with its libraries at the paths that
-// they expect. Use is called before the Languages are used otherwise.
+// Use selects the program that runs a language, by its path in the jail. A program outside of the root needs shown, a
+// directory that is mounted read-only in each jail for the language, with the program and its libraries at the paths
+// that they expect. Use must be called before other methods.
 func (l *Languages) Use(language, file string, shown *nsjail.Mount) error {
 	g := l.named(language)
 	switch {
@@ -30,7 +30,7 @@ func (l *Languages) Use(language, file string, shown *nsjail.Mount) error {
 	return nil
 }
 
-// Working returns an error unless the language, which was tried (Try), runs code.
+// Working returns an error unless the language works, according to an earlier Try.
 func (l *Languages) Working(language string) error {
 	if _, _, no := l.find(language); no != nil {
 		return fmt.Errorf("%s", no.Message)
@@ -38,8 +38,8 @@ func (l *Languages) Working(language string) error {
 	return nil
 }
 
-// Shown returns the mount that a Job's language needs, or nil. Prepare does not add it: it is the operator's, and no
-// part of the request.
+// Shown returns the mount that a Job's language needs, or nil. Prepare does not add it, since it belongs to the
+// operator's settings and not to the request.
 func (l *Languages) Shown(j *nsjail.Job) *nsjail.Mount {
 	l.mu.Lock()
 	defer l.mu.Unlock()

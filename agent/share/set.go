@@ -96,8 +96,8 @@ func (s *Set) add(h *held) error {
 	return nil
 }
 
-// bypasses returns an error if runs may change through h what another share protects. What they change in mode cow can
-// be applied.
+// bypasses returns an error if runs may change through h what another share protects. Mode cow is included, since its
+// changes can be applied.
 func (h *held) bypasses(other *held) error {
 	if h.Mode == "ro" {
 		return nil

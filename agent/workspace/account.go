@@ -14,7 +14,7 @@ func (b *Sandbox) charge() int64 { return b.Size + b.Inodes<<10 }
 // errEnding returns the Refusal of a sandbox after Close.
 func errEnding() error { return refuse(CodeBusy, "No sandbox is made any more: the program is ending") }
 
-// sums returns what an account has, and what there is. The caller holds s.mu.
+// sums returns the totals of an account and of the whole Store. The caller holds s.mu.
 func (s *Store) sums(of string) (own, all account) {
 	for other := range s.all {
 		if all.add(other); other.Account == of {
@@ -45,8 +45,8 @@ func (s *Store) reserve(b *Sandbox) error {
 	return nil
 }
 
-// Fits returns an error unless an account may have one thing more of a size, which is kept elsewhere. It has count
-// things there, of own bytes, and all have all bytes.
+// Fits applies the bounds on sandboxes to snapshots that are kept elsewhere. It returns an error unless an account may
+// have one more of a size; it has count of them with own bytes, and all accounts together have all bytes.
 func (s *Store) Fits(size int64, count int, own, all int64) error {
 	if count >= s.o.MaxPerAgent {
 		return refuse(CodeTooMany, "The agent has %d snapshots, as many as it may have", count)

@@ -15,7 +15,7 @@ import (
 	"brig/layer"
 )
 
-// Past is what a sandbox keeps that an earlier process has made.
+// Past is what a restored sandbox keeps of the one that an earlier process created.
 type Past struct {
 	ID            string
 	Created, Used time.Time
@@ -126,10 +126,11 @@ func (s *Store) Hold(account string, bytes int64) (*Hold, error) {
 	return h, nil
 }
 
-// growth is how many bytes a Hold grows by at least: so it does for few of a snapshot's writes.
+// growth is the number of bytes that Grow adds at once, so that most writes of a snapshot need no new check of the
+// bounds.
 const growth = 256 << 10
 
-// Grow counts at least so many bytes, if the bounds allow it.
+// Grow raises the number of bytes to at least the given one, if the bounds allow it.
 func (h *Hold) Grow(bytes int64) error {
 	s := h.b.store
 	s.mu.Lock()
@@ -156,5 +157,5 @@ func (h *Hold) Set(bytes int64) {
 	h.b.Size = bytes
 }
 
-// Release ends it.
+// Release ends the Hold.
 func (h *Hold) Release() { h.b.store.free(h.b) }

@@ -25,7 +25,7 @@ type TreeBounds struct {
 // PutTree writes the files of a tar archive below a directory, which it creates if it is missing. Existing files are
 // replaced. It keeps the nine permission bits of each file, and no owner, set-user-ID bit, attribute or time. Devices,
 // FIFOs, and names that are absolute or contain "..", are refused; no symbolic link is followed, also not one from the
-// archive. What was written before an error stays, and so the error of an archive that ends early.
+// archive. What was written before an error stays. An archive that ends early is an error.
 func (t *Tree) PutTree(path string, r io.Reader, b TreeBounds) (*TreeStats, error) {
 	p, err := t.begin(path, area)
 	if err != nil {

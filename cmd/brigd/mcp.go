@@ -29,7 +29,7 @@ func serveMCP(c *config.Config, std cli.Stdio) int {
 	return mcpStdio(c, std)
 }
 
-// options returns what both faces over HTTP, and MCP over stdio, are made of.
+// options returns the options that HTTP, MCP over HTTP, and MCP over stdio have in common.
 func (p *daemon) options() front.Options {
 	o := front.Options{Engine: p.served(), Gate: p.trace.Gate(p.gate), Version: version, Logger: p.log,
 		MaxBody: int64(p.c.MaxBody), Changes: p.c.HasCOW(), Apply: p.c.Engine.AllowApply}
@@ -102,7 +102,7 @@ func (p *daemon) stdio(ctx context.Context, std cli.Stdio) error {
 	return err
 }
 
-// onStdin returns the caller on stdin, whom --agent or a token names.
+// onStdin returns the caller of MCP over stdio: the holder of the token in $BRIGD_TOKEN, or the agent of --agent.
 func (p *daemon) onStdin() (engine.Caller, error) {
 	bearer := os.Getenv(tokenVar)
 	if bearer == "" {

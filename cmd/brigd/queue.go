@@ -21,14 +21,14 @@ import (
 	"brig/internal/sys"
 )
 
-// queued are the parts of a brigd with a durable queue: a server of its own, the connection, the front that puts runs
-// into it, and the worker that takes them. Parts that the settings do not ask for are nil.
+// queued has the parts of a brigd with a durable queue: a server of its own, the connection, the front that puts runs
+// into the queue, and the worker that takes them out. Parts that the settings do not ask for are nil.
 type queued struct {
 	server *queue.Server
 	queue  *queue.Queue
 	front  *queue.Front
 	worker *queue.Worker
-	http   *http.Server // of what concerns sandboxes, for other brigds of the queue
+	http   *http.Server // serves other brigds of the queue, for requests about sandboxes
 	end    context.CancelFunc
 }
 
@@ -106,7 +106,8 @@ func (p *daemon) openQueue(ctx context.Context) (err error) {
 	return err
 }
 
-// serveSandboxes serves HTTP by the queue: who waits for a run in a sandbox, or reads its files, talks to its worker.
+// serveSandboxes serves HTTP through the queue. Another brigd sends a request about a sandbox directly to the worker
+// that has the sandbox.
 func (p *daemon) serveSandboxes(o *queue.WorkerOptions) error {
 	var room func() (int, bool)
 	if w := p.queued.worker; w != nil {
@@ -130,9 +131,9 @@ func (p *daemon) serveSandboxes(o *queue.WorkerOptions) error {
 }
 
 const (
-	// jsonGrowth is by how much the JSON of a request may be longer than what its caller has sent.
+	// jsonGrowth is how many times longer than the caller's JSON that of a forwarded request may be.
 	jsonGrowth = 6
-	// always is a time without an end: the brigd that was asked bounds how long a body may take.
+	// always stands for no limit: the brigd that the caller has asked limits the time for a body.
 	always = 366 * 24 * time.Hour
 )
 
@@ -159,8 +160,8 @@ func (p *daemon) workerOptions() queue.WorkerOptions {
 		RequireToken: p.c.RequireToken, Short: short}
 }
 
-// newGates returns the gate of requests and that of jails. They are one, unless a queue is in between: what waits for
-// the queue takes no place of a jail, and what comes from it was chosen fairly.
+// newGates returns the gate of requests and that of jails. Without a queue they are the same. With a queue, a request
+// that waits for it takes no place of a jail, and the queue itself is fair.
 func (p *daemon) newGates() (gate, places *admit.Gate) {
 	o := p.c.Gate
 	o.Running = p.c.Places()
@@ -196,8 +197,8 @@ type queuedEngine struct {
 	own   localEngine
 }
 
-// Run puts a run into the queue and waits for its result. A run in a sandbox, or with a stream of input, goes to a
-// worker at once: it could not begin again on another.
+// Run puts a run into the queue and waits for its result. A run in a sandbox, or with streamed input, is sent directly
+// to a worker, since another worker could not repeat it.
 func (e queuedEngine) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	stream func(engine.Event)) *engine.Response {
 	ctx, cancel := e.own.bounded(ctx)
@@ -219,7 +220,7 @@ func (q *queued) counts() (length int, taken, again, dead, late int64) {
 	return length, taken, again, dead, late
 }
 
-// running returns how many runs of the queue go on.
+// running returns how many runs of the queue are in progress.
 func (q *queued) running() int {
 	if q.worker == nil {
 		return 0
@@ -227,7 +228,7 @@ func (q *queued) running() int {
 	return q.worker.Running()
 }
 
-// drain stops to take runs from the queue, and waits for those that go on until ctx ends.
+// drain takes no more runs from the queue, and waits for those in progress until ctx ends.
 func (q *queued) drain(ctx context.Context) error {
 	if q.worker == nil {
 		return nil

@@ -32,7 +32,7 @@ type service struct {
 	sockets  *sockets
 	server   *http.Server
 	draining atomic.Bool
-	ended    []func() error // what the handler closes at the end, before connections are closed
+	ended    []func() error // called at the end, before the connections are closed
 }
 
 // runService serves a handler until a signal arrives.
@@ -126,7 +126,7 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 	return d, nil
 }
 
-// options returns what the faces over HTTP are made of.
+// options returns the options of the HTTP servers.
 func (d *service) options() front.Options {
 	o := d.daemon.options()
 	o.Trace = d.trace.Request

@@ -30,7 +30,7 @@ const Subcommand = "apart"
 // stopIn is how long a process apart may take to end what it has started.
 const stopIn = 20 * time.Second
 
-// errand is what a process apart is to measure, as JSON.
+// errand tells a process in another network namespace what to measure, as JSON.
 type errand struct {
 	ID      string
 	Quick   bool
@@ -42,9 +42,9 @@ type errand struct {
 	Ready   bool              // the namespace is set up
 }
 
-// elsewhere has a Dimension measured by this program, started again in a network namespace of its own. Unless the
-// caller is root that is in a user namespace, without which it may not change the network: user_namespaces(7). The user
-// stays the same. Where no namespace can be made, the reason is a note.
+// elsewhere measures a Dimension by starting this program again in a new network namespace. For a caller other than
+// root, that takes a user namespace, too, in which the user stays the same: user_namespaces(7). If the namespace cannot
+// be made, a note of the table has the reason.
 func elsewhere(ctx context.Context, e *Env, t *result.Table) (err error) {
 	a := errand{ID: t.ID, Quick: e.Quick, Rounds: e.Rounds, Brig: e.Brig, Absent: map[string]string{}}
 	for _, r := range e.Relays {

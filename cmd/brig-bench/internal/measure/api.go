@@ -19,7 +19,7 @@ const (
 	warm    = "POST /v1/run, warm" // of a brigd that keeps interpreters started
 )
 
-// call is what brigd is asked for, and what a Runner runs in its place.
+// call is a request to brigd, and the command that a Runner runs for comparison.
 type call struct {
 	id, title string
 	args      []string
@@ -57,7 +57,7 @@ func api() (all []Dimension) {
 	return all
 }
 
-// with prepares the contenders and ends them.
+// with prepares the contenders, calls measure, and closes the contenders.
 func (c call) with(e *Env, t *result.Table, measure func([]*peers.Ready) error) (err error) {
 	program, err := load.BrigdBeside(e.Brig)
 	if err == nil {

@@ -20,10 +20,11 @@ const imports = "import json, re, os, sys, subprocess, tempfile, pathlib, collec
 // treeFiles is the number of files below the job's input.
 const treeFiles = 500
 
-// idling is long enough for the processors to sleep and for the kernel's grace periods to go the slow way.
+// idling is long enough for the processors to sleep, and for the kernel to use its slow path for RCU grace periods.
 const idling = 150 * time.Millisecond
 
-// payload is what a jail runs, from start to exit. A machine without its program has a note in place of the table.
+// payload is a command that is timed from the start of its jail to its exit. If the machine lacks the program, the
+// table has a note instead of rows.
 type payload struct {
 	id, title, runs string // "How long does a jail take that ...?"
 	args            []string

@@ -13,7 +13,8 @@ import (
 // BaseTool is what every contender is compared with.
 const BaseTool = "brig run"
 
-// startToExit times a job in the jail of each tool. Those without limits take part all the same, and a note names them.
+// startToExit times a job in the jail of each tool. Tools that cannot limit a jail take part without limits, and a note
+// names them.
 func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, job peers.Job) (err error) {
 	readies, closeAll := e.prepare(ctx, e.Tools, t, job)
 	defer func() { err = errors.Join(err, closeAll()) }()
@@ -30,7 +31,7 @@ func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, job peers
 	return timeAll(ctx, e, t, p, readies)
 }
 
-// timeAll times what is ready, each alone.
+// timeAll times one jail after the other, of each tool in turn.
 func timeAll(ctx context.Context, e *Env, t *result.Table, p Plan, readies []*peers.Ready) error {
 	var all []Contender
 	for _, r := range readies {

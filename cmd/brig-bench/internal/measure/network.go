@@ -62,7 +62,7 @@ func network() (all []Dimension) {
 					"which every jail has", "what the kernel holds for sockets does not count"}}, runNetMemory, true})
 }
 
-// against reports whether a relay is another tool's, with which brig's is compared.
+// against reports whether brig's relay is compared with this one, which is another tool's.
 func against(r *peers.Tool) bool { return r.Without != nil && r.Info.Name != peers.Egress }
 
 // value returns the figure of a reply: MiB a second for a transfer of n bytes, or the median in microseconds.
@@ -156,7 +156,7 @@ func added(s *Series, without map[string]string) (rows []result.Row) {
 	return rows
 }
 
-// runNetMemory opens connections through fresh relays, and looks at their processes.
+// runNetMemory opens connections through fresh relays, and measures the memory of the relays' processes.
 func runNetMemory(ctx context.Context, e *Env, t *result.Table) (err error) {
 	const floor = 0.02 // how far two rounds of one relay are apart
 	for _, n := range []int{1, 1000} {

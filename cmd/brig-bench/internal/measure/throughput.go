@@ -25,7 +25,8 @@ func runThroughput(ctx context.Context, e *Env, t *result.Table) (err error) {
 	return rates(ctx, e, t, []int{1, 4, 8}, BaseTool, readies)
 }
 
-// rates lets all have several short turns for each number of clients; a turn is a sample, and the turns interleave.
+// rates measures each contender in several short turns for each number of clients. A turn is a sample, and the
+// contenders' turns interleave.
 func rates(ctx context.Context, e *Env, t *result.Table, clients []int, base string, readies []*peers.Ready) error {
 	turn := 200 * time.Millisecond
 	if e.Quick {
@@ -69,8 +70,8 @@ func rates(ctx context.Context, e *Env, t *result.Table, clients []int, base str
 	return nil
 }
 
-// rate has n clients make jails for a turn, and counts those that have ended until the last client is done: a jail that
-// is slower than the turn counts, too. each is told how long one has taken.
+// rate returns the number of jails a second that n clients make in a turn. Time counts until the last client is done,
+// so that a jail that is slower than the turn counts, too. each is called with the duration of each jail.
 func rate(ctx context.Context, ready *peers.Ready, n int, turn time.Duration,
 	each func(time.Duration)) (float64, error) {
 	var wg sync.WaitGroup

@@ -1,5 +1,5 @@
-// Package front is what brigd's faces over HTTP do alike, the one of package api and the one of package mcp: it names
-// and logs each request, refuses those of foreign web pages, bounds requests and their bodies, and answers refusals.
+// Package front has what brigd's two HTTP interfaces, packages api and mcp, do in the same way: it logs each request
+// under an id, refuses requests from foreign web pages, bounds requests and their bodies, and answers with refusals.
 package front
 
 import (
@@ -25,7 +25,8 @@ const (
 	FileHeader = "Brig-File"
 )
 
-// Engine is what runs things: an *engine.Engine. Errors that are *nsjail.Refusal keep their words; others are faults.
+// Engine has the methods of *engine.Engine. A caller sees the text of an error only if it is a *nsjail.Refusal; others
+// are internal errors.
 type Engine interface {
 	Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response
 	Languages() []engine.Language
@@ -115,7 +116,7 @@ type DeadRun struct {
 	When   time.Time `json:"when"`
 }
 
-// Options are what the faces are made of. MCP over stdio needs those of the first group only.
+// Options configure the interfaces. MCP over stdio needs only those of the first group.
 type Options struct {
 	Engine  Engine
 	Gate    trace.Gate
@@ -149,7 +150,7 @@ type Options struct {
 	MaxFile int64                                                     // bytes of a file up or down
 }
 
-// Face is what the requests of one face share.
+// Face is what the requests to one interface share.
 type Face struct {
 	Options
 	Places *Budget // of requests

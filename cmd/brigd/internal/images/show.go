@@ -67,7 +67,7 @@ func (c *command) inspect(names []string) error {
 	return c.answer(all)
 }
 
-// answer writes JSON that no terminal obeys.
+// answer writes JSON without bytes that could control a terminal.
 func (c *command) answer(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

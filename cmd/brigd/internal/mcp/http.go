@@ -64,7 +64,7 @@ func (s *Server) Elsewhere() http.Handler {
 	})
 }
 
-// visited answers a request by answer, unless guard refuses it.
+// visited calls answer for a request, unless guard refuses it.
 func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string, answer func(*front.Visit) error) {
 	s.Serve(w, r, func(v *front.Visit) error {
 		v.Route = route

@@ -91,8 +91,8 @@ func runTools() []*tool {
 	return list
 }
 
-// described returns a tool as the session's caller sees it: with the names of the shares that he may mount, and of the
-// images that he may name.
+// described returns a tool's description for the session's caller, with the names of the shares and images that the
+// caller may use.
 func (x *session) described(t *tool) *sdk.Tool {
 	shares, images := x.Engine.Shares(x.who()), x.Engine.Images(x.who())
 	if !t.mounts || len(shares)+len(images) == 0 {
@@ -170,7 +170,7 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 // enforcedKey is the key in a result's _meta of the map from protections to the mechanisms that enforce them.
 const enforcedKey = "brig/enforced"
 
-// told returns a response as text for a model: what happened, and each stream that is not empty.
+// told returns a response as text for a model: the outcome, and each stream that is not empty.
 func told(a *engine.Response) []string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", a.Status, ending(a))
