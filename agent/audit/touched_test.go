@@ -43,8 +43,8 @@ func TestFilesThatOthersCanTouch(t *testing.T) {
 	}
 }
 
-// A log that somebody moves, removes, cuts off or writes to while it is open takes no event, and neither does what he
-// puts in its place. Where it comes back, it goes on, and the gap is recorded.
+// A log that is moved, removed, truncated or written to while it is open accepts no event, and neither does a file in
+// its place. When the log is back, it accepts events again and records the gap.
 func TestTouchedWhileOpen(t *testing.T) {
 	for what, c := range map[string]struct {
 		spoil, back func(p string) error

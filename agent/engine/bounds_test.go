@@ -65,7 +65,7 @@ func TestStreamIsBounded(t *testing.T) {
 	}
 }
 
-// Who watches a run gets its start and all output; the answer has what it would have otherwise.
+// Request.Watch gets the start of a run and all its output, and the Response is the same as without it.
 func TestWatch(t *testing.T) {
 	e := newEngine(t, Options{})
 	got, first := map[string]int{}, ""
@@ -157,7 +157,7 @@ func TestSecretsElsewhere(t *testing.T) {
 	}
 }
 
-// Who cannot resolve a name without a network is told that there is none, as a guess, and nobody else is.
+// A run without a network that could not resolve a name gets a hint about that, and no other run does.
 func TestHints(t *testing.T) {
 	e := newEngine(t, Options{})
 	const fails = "echo 'socket.gaierror: [Errno -3] Temporary failure in name resolution' >&2; exit 1"

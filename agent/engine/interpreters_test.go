@@ -30,8 +30,8 @@ func venv(t *testing.T, flags ...string) string {
 	return dir
 }
 
-// TestInterpreterOfAShare: a language runs in the operator's virtual environment, under a policy that knows of no share,
-// also by interpreters that wait for it; what it shows is read-only, and gone when it is replaced.
+// TestInterpreterOfAShare: a language runs in the operator's virtual environment, also in parked interpreters, and
+// under a policy that allows no share. The environment is read-only, and runs fail when it is replaced.
 func TestInterpreterOfAShare(t *testing.T) {
 	dir := venv(t, "--system-site-packages")
 	e := newEngine(t, Options{Shares: []share.Share{{Name: "venv", Dir: dir, Mode: "ro"}},

@@ -80,7 +80,7 @@ func (g *guarded) sandbox(c Caller) string {
 	return box.ID
 }
 
-// The holder of a narrowed token does not get at what its parent runs: he would have his code run with the parent's
+// The holder of a narrowed token cannot reach the sandboxes of its parent: code left there would run with the parent's
 // rights.
 func TestNarrowedTokensHaveTheirOwnSandboxes(t *testing.T) {
 	g := newGuarded(t)
@@ -181,7 +181,7 @@ func TestExpiredWhileItRuns(t *testing.T) {
 	}
 }
 
-// While the ledger cannot tell, no run goes on, and nothing is lost.
+// While the ledger cannot be read, runs end, and sandboxes stay.
 func TestLedgerThatCannotTell(t *testing.T) {
 	g := newGuarded(t)
 	c := g.caller(g.mint(token.Block{Agent: "bot"}))

@@ -19,7 +19,7 @@ import (
 	"brig/nsjail"
 )
 
-// Whatever is done to a sandbox from outside of a run is written down first: by whom, and what it was.
+// Each operation on a sandbox from outside of a run is logged before it happens, with its caller.
 func TestSandboxesAndFilesAreWrittenDown(t *testing.T) {
 	g := newGuarded(t)
 	c := g.caller(g.mint(token.Block{Agent: "bot"}))

@@ -26,7 +26,7 @@ func codeOf(err error) string {
 	return "no refusal"
 }
 
-// Each operation with a sandbox needs the policy's word, and the others go on without it.
+// A policy allows each operation on sandboxes separately.
 func TestOperationsOfAPolicy(t *testing.T) {
 	ctx, me := context.Background(), Caller{Agent: "me"}
 	operations := map[string]func(e *Engine, id string) error{

@@ -153,8 +153,8 @@ func TestSnapshotOfHoles(t *testing.T) {
 	}
 }
 
-// While a sandbox is packed, neither a snapshot nor a save begins: it would let the other's runs go on, and take back
-// the modes that the other has lent.
+// While a sandbox is packed, no other snapshot or save of it begins: it would thaw the runs and restore the file modes
+// too early.
 func TestSnapshotsAtOnce(t *testing.T) {
 	e := newEngine(t, Options{Store: filepath.Join(t.TempDir(), "store"), SaveEvery: time.Hour})
 	me := Caller{Agent: "me"}

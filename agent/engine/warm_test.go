@@ -79,7 +79,8 @@ func TestWarmInterpreters(t *testing.T) {
 	}
 }
 
-// What a policy refuses does not reach an interpreter, and what it narrows for every request holds for those that wait.
+// A run that a policy refuses does not reach an interpreter, and the limits that the policy sets for every request
+// apply to parked interpreters.
 func TestWarmInterpretersAndPolicies(t *testing.T) {
 	e := warmEngine(t, Options{Policies: []*policy.Policy{parsed(t,
 		`{"open":true,"limits":{"processes":7},"inputs":{"stdin_bytes":3}}`)}})
@@ -94,8 +95,8 @@ func TestWarmInterpretersAndPolicies(t *testing.T) {
 	}
 }
 
-// Interpreters that nobody takes are replaced by those that requests ask for again and again, if these differ in limits
-// only.
+// Interpreters that no run takes are replaced by those that requests ask for repeatedly, if these differ only in
+// limits.
 func TestWarmInterpretersAreReplaced(t *testing.T) {
 	e := warmEngine(t, Options{})
 	p := e.parkedFor(&nsjail.Job{Language: "python"})
@@ -142,7 +143,7 @@ func TestWarmInterpretersAreReplaced(t *testing.T) {
 	}
 }
 
-// If the others do not start, those that wait stay, and the operator hears of it.
+// If the new interpreters do not start, the parked ones stay, and Options.WarmFailed is called.
 func TestWarmInterpretersStay(t *testing.T) {
 	failed := make(chan error, 1)
 	e := warmEngine(t, Options{WarmFailed: func(_ string, err error) { failed <- err }})

@@ -121,7 +121,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// A directory or file that another user may change is refused, and so is one that is another's.
+// A directory or file that another user owns or may change is refused.
 func TestOthersAccess(t *testing.T) {
 	for _, mode := range []os.FileMode{0o777, 0o770, 0o701, 0o750} {
 		path := t.TempDir()

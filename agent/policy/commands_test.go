@@ -251,7 +251,7 @@ func TestAWritableBindHoldsNoCommands(t *testing.T) {
 	}
 }
 
-// Where runs may write on the host, no file is the one that was allowed.
+// A file where runs may write on the host is not an allowed command: a run may have replaced it.
 func TestAProgramThatRunsMayReplaceIsNotAllowed(t *testing.T) {
 	root := image(t)
 	for write, ok := range map[string]bool{"/nothing": true, root: false, root + "/usr": false,

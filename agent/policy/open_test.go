@@ -71,7 +71,7 @@ func TestOpenPoliciesJudgeWhatTheyMention(t *testing.T) {
 	}
 }
 
-// A Policy that a program has made has the defaults of one that was read.
+// A Policy that was not parsed from JSON has the same defaults as one that was.
 func TestAPolicyNeedNotBeRead(t *testing.T) {
 	p := &Policy{Commands: []Command{{Command: "ls"}}}
 	if j := decided(t, p, nsjail.Spec{Args: []string{"ls"}}); j.Verdict.Refusal != nil {

@@ -8,8 +8,8 @@ import (
 	"brig/nsjail"
 )
 
-// TestShares: a share that a policy does not name is not mounted, whatever paths it allows; one that it names is, up to
-// its mode and where mounts may be put.
+// TestShares: a share is mounted only if the policy names it, whatever paths it allows, with at most its mode, and only
+// at an allowed target.
 func TestShares(t *testing.T) {
 	dir := t.TempDir()
 	f := must.Get(os.Open(dir))(t)

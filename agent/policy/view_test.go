@@ -82,7 +82,8 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// Targets of mounts are resolved too, and one that a payload or the Spec may have led elsewhere is refused.
+// Mount targets are resolved, too. A target is refused if a symbolic link made by a payload or by the Spec may lead
+// elsewhere.
 func TestTargets(t *testing.T) {
 	root := image(t)
 	bind := func(target string) nsjail.Mount {

@@ -126,8 +126,8 @@ func plusOrder(sig []byte) []byte {
 	return out
 }
 
-// Every single change of a character makes a text that is refused, or, in the parts that only Verify can judge, a token
-// that is: nobody makes a second text of a token, or another token.
+// After any change of one character, Parse refuses the text or Verify refuses the token. So no second text of a token
+// and no other token can be made.
 func TestEveryCharacterCounts(t *testing.T) {
 	c := newChain(t)
 	for _, tok := range []*Token{c.last(), must.Get(Seal(c.last()))(t)} {

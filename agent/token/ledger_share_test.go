@@ -31,7 +31,7 @@ func spendAll(t *testing.T, l *Ledger, list []*Token) {
 	wait.Wait()
 }
 
-// narrowed are tokens that a holder makes of his own; the service has accepted them.
+// narrowed returns n tokens that are derived from one, marked as verified.
 func narrowed(t *testing.T, public ed25519.PublicKey, from *Token, n int) []*Token {
 	t.Helper()
 	root := [32]byte(public)

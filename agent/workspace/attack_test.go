@@ -15,7 +15,7 @@ import (
 	"brig/internal/test/must"
 )
 
-// What is no regular file is seen as what it is and not opened; nothing waits for it.
+// A file that is not regular is recognised without opening it, and no call blocks.
 func TestTypes(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		work := at + "/work/"
@@ -76,7 +76,7 @@ func TestTypes(t *testing.T) {
 	})
 }
 
-// A file that is longer than all memory costs nothing to describe, and a lease on one makes nobody wait.
+// A sparse file larger than memory is described without reading it, and a file with a lease does not block a call.
 func TestSparseAndLeased(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		put(t, tree, "f", "")
@@ -229,7 +229,7 @@ func TestRemoveLocked(t *testing.T) {
 	})
 }
 
-// A call that would take too long ends, and the next one goes on.
+// A call that takes too long ends with an error, and the next one works.
 func TestBounds(t *testing.T) {
 	v, around := newDirIn(t, inMemory(t))
 	tree := NewTree(v)

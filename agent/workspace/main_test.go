@@ -58,7 +58,7 @@ func newDirIn(t testing.TB, around string) (*dirVolume, string) {
 	return v, around
 }
 
-// openVolume makes one that is the caller's to close.
+// openVolume returns a Volume, which the caller must close.
 func openVolume(t testing.TB, around string) *dirVolume {
 	t.Helper()
 	v := &dirVolume{uid: os.Getuid(), gid: os.Getgid()}

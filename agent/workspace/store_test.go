@@ -123,7 +123,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Another agent's sandbox is answered like one that never was: the same words, for the same id.
+// The error for another agent's sandbox is the same as for an id that never existed.
 func TestAnotherAgents(t *testing.T) {
 	w := newWorld(t, StoreOptions{})
 	b := w.create(t, "ann")
@@ -316,7 +316,7 @@ func TestExpiredIsGone(t *testing.T) {
 	<-w.removed
 }
 
-// Delete ends the runs and waits for their release; nobody finds the sandbox meanwhile, and its quota still counts.
+// Delete ends the runs and waits for their release. Meanwhile the sandbox is not found, and its quota still counts.
 func TestDeleteWhileRunning(t *testing.T) {
 	w := newWorld(t, StoreOptions{})
 	b := w.create(t, "ann")

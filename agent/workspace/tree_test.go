@@ -218,7 +218,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// A volume that is closed under a Tree is gone, and its descriptor's number is nobody else's directory.
+// If a Volume is closed under its Tree, calls are refused, even if its descriptor's number is reused for another
+// directory.
 func TestVolumeClosed(t *testing.T) {
 	v, _ := newDir(t)
 	tree := NewTree(v)

@@ -21,7 +21,7 @@ import (
 	"brig/nsjail"
 )
 
-// By TCP only those are served who prove who they are, each as its own agent.
+// By TCP, only authenticated callers are served, each as its own agent.
 func TestKeys(t *testing.T) {
 	d := dir(t)
 	coder, other := strings.Repeat("c", 40), strings.Repeat("o", 40)
@@ -128,7 +128,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Who has no key and no certificate of an agent's is nobody, whatever let the connection in.
+// A caller without a valid key, token or agent's certificate is refused, whatever kind of connection it has.
 func TestNobody(t *testing.T) {
 	keys := must.Get(listen.ParseKeys("coder " + strings.Repeat("k", 40)))(t)
 	with := func(name string, header ...string) *http.Request {

@@ -23,8 +23,8 @@ func (p *proc) send(method, path, body string, header ...string) (*http.Response
 	return w, string(text)
 }
 
-// A sandbox that is made for an agent is used without saying so again, its files have modes, and a path means what it
-// reads as.
+// A sandbox that is made for an agent can be used without naming the agent again. Its files keep their modes, and paths
+// are taken as written.
 func TestFilesOfSandboxes(t *testing.T) {
 	d := dir(t)
 	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s")

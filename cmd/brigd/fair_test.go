@@ -68,7 +68,7 @@ func TestAnnouncedBodies(t *testing.T) {
 	}
 }
 
-// Requests of one caller that do not go on leave half of them to others.
+// Requests of one caller whose bodies do not arrive take at most half of --max-requests.
 func TestRequestsAreShared(t *testing.T) {
 	p := served(t, "serve", "--max-requests", "8")
 	waiting := 0
@@ -225,7 +225,8 @@ time.sleep(60)`
 	}
 }
 
-// Who has not shown a key, or waits for nothing, loses its connection while others need one.
+// A connection without an authenticated request, or without a request under way, is closed when another caller needs
+// the place.
 func TestStrangersYield(t *testing.T) {
 	const most = 16
 	for name, c := range map[string]struct{ request, answer string }{
@@ -290,7 +291,7 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 }
 
-// A request does not choose a time beyond the operator's, and hears so.
+// A request cannot exceed --max-timeout, and the answer mentions that its timeout was lowered.
 func TestLongestTimeout(t *testing.T) {
 	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--timeout", "1s", "--max-timeout", "1s")
 	status, a := p.do("POST", "/v1/run", map[string]any{"cmd": []string{"sleep", "60"}, "timeout": 1e9})

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A policy that the machine cannot hold does not refuse every run without a word: brigd names it at its start, with the
-// flag that does without; and with that flag it works.
+// If the machine cannot enforce a policy, brigd does not start, and its message names the flag that makes the mechanism
+// optional. With that flag it starts.
 func TestPolicyThatTheMachineCannotHold(t *testing.T) {
 	d := dir(t)
 	args := []string{"serve", "--policy", "python-data", "--listen", "unix:" + d + "/s"}

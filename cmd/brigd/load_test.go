@@ -128,7 +128,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// fair compares the clients' slowest runs: with a queue that is fair, nobody's is far from the others'.
+// fair compares the clients' slowest runs: in a fair queue, no client's slowest run takes much longer than the others'.
 func fair(t *testing.T, waits [][]time.Duration) {
 	t.Helper()
 	var worst, all []time.Duration

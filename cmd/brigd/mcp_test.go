@@ -16,7 +16,7 @@ import (
 	"brig/internal/test/must"
 )
 
-// TestMCPStalled: nobody holds a connection by a body that does not come, and the settings for requests count at /mcp.
+// TestMCPStalled: a body that does not arrive does not hold a connection, and the settings for requests apply to /mcp.
 func TestMCPStalled(t *testing.T) {
 	d := dir(t)
 	key := strings.Repeat("k", 40)

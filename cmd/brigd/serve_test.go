@@ -81,7 +81,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 	}
 }
 
-// At SIGTERM what runs goes on, what comes is refused, and the end waits.
+// After SIGTERM, accepted runs continue, new ones are refused, and brigd ends after the last run.
 func TestDrain(t *testing.T) {
 	d := dir(t)
 	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--running", "1")

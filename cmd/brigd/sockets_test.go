@@ -17,7 +17,7 @@ import (
 	"brig/internal/test/must"
 )
 
-// Connections by TCP that say nothing keep nobody out of the Unix socket, and one place is enough for two sockets.
+// Silent TCP connections do not exclude callers at the Unix socket, and one place is enough for two sockets.
 func TestStrangersKeepNobodyOut(t *testing.T) {
 	for _, most := range []string{"1", "8"} {
 		d := dir(t)
@@ -55,7 +55,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// A signal ends a start that hangs, and one that fails to notice.
+// A signal ends a start that hangs, and one that returns an error because of the signal.
 func TestSignalsEndAStart(t *testing.T) {
 	log := must.Get(os.Create(t.TempDir() + "/log"))(t)
 	defer log.Close()

@@ -14,7 +14,7 @@ import (
 	"brig/internal/test/must"
 )
 
-// A sandbox outlives brigd, also one that is killed: what it had when it was saved last.
+// A sandbox outlives brigd, even after SIGKILL, with the files of its last save.
 func TestSandboxStore(t *testing.T) {
 	d := dir(t)
 	args := []string{"serve", "--listen", "unix:" + d + "/s", "--sandbox-store", d + "/store", "--sandbox-save", "100ms"}

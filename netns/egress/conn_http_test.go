@@ -247,8 +247,8 @@ func TestHTTPBadServers(t *testing.T) {
 	}
 }
 
-// A server that closes between two requests is asked again on a new connection, whose address is the one that was
-// vetted.
+// If a server closes the connection between two requests, the second is sent on a new connection to the same vetted
+// address.
 func TestHTTPServerThatClosesInBetween(t *testing.T) {
 	r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 	r.server("a.test", 80, func(c *net.TCPConn) {

@@ -78,7 +78,7 @@ func TestKubernetesName(t *testing.T) {
 	}
 }
 
-// What is denied whole has no entry, and an exception is smaller than what it is an exception of.
+// A range that is denied completely has no entry, and an exception is smaller than its range.
 func TestKubernetesDenials(t *testing.T) {
 	p, err := ParsePolicy([]byte(`{"allow": ["44.1.0.0/16:80", "45.0.0.0/8:80,81"], "deny": ["44.0.0.0/8", "45.0.0.0/8:81", "45.1.0.0/16", "45.1.2.3"]}`))
 	if err != nil {

@@ -138,7 +138,7 @@ func checkResponse(t *testing.T, b []byte, kind byte) {
 	}
 }
 
-// FuzzBody: what goes on parses to the same again, and net/http reads the same bytes in it.
+// FuzzBody: a forwarded body parses to the same content again, and net/http reads the same bytes from it.
 func FuzzBody(f *testing.F) {
 	f.Add([]byte("5\r\nhello\r\n0\r\n\r\nnext"))
 	f.Add([]byte("00A;x=y\r\n0123456789\r\n0\r\nDigest: x\r\n\r\n"))

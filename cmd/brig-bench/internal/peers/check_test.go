@@ -73,7 +73,7 @@ func TestAbsentNamesThePackage(t *testing.T) {
 	}
 }
 
-// A command that fails is reported with the last line of its standard error, and what it has left is taken back.
+// A command that fails is reported with the last line of its standard error, and what it has left is removed.
 func TestCommandFails(t *testing.T) {
 	var taken []string
 	c := &command{argv: func(string) []string {

@@ -83,7 +83,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// A limit that a tool takes is one that it holds.
+// A tool that accepts a limit enforces it.
 func TestLimitsHold(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("an ordinary user may have no control group to give")

@@ -31,7 +31,7 @@ func TestRelaysAreAbsent(t *testing.T) {
 	}
 }
 
-// A network that cannot be made is an error, and the jail does not go on.
+// If the network cannot be made, Start returns an error and ends the jail.
 func TestNoNetwork(t *testing.T) {
 	var pid int
 	c := &command{name: "t", argv: func(string) []string { return []string{"/bin/sleep", "60"} },

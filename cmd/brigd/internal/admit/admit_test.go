@@ -86,8 +86,8 @@ func TestOneRunIsNotStarvedByAThousand(t *testing.T) {
 	})
 }
 
-// Callers who always have more to do get the same number of starts, however long their queues are; one that asks for
-// the next run only when the last has ended is no exception.
+// Callers that always have another run waiting get the same number of starts, however long their queues are, and so
+// does one that asks for the next run only when the last has ended.
 func TestRoundsAreEqual(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Options{Running: 1, Queue: 5000})
@@ -233,7 +233,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// A run whose context ends leaves the queue at once, and returns what it may have been given at that moment.
+// A run whose context ends leaves the queue at once, and frees the place that it may have got at that moment.
 func TestCancelLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Options{Running: 1, Queue: 10})

@@ -72,7 +72,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// By TCP nobody is let in who shows nothing, nobody who calls by a foreign name, and no page of a browser.
+// By TCP, requests without credentials, for another host name, or from a browser's page are refused.
 func TestTCP(t *testing.T) {
 	f := newFake()
 	open := newRig(t, Options{Engine: f})

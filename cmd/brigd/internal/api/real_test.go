@@ -125,7 +125,7 @@ func TestRealStreams(t *testing.T) {
 	}
 }
 
-// What a run uses can be asked while it goes on, by itself and with its sandbox.
+// The usage of a run can be read while it runs, by its id and in the list of its sandbox.
 func TestRealUsage(t *testing.T) {
 	g := newReal(t)
 	var box engine.SandboxInfo

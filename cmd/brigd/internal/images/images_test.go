@@ -264,7 +264,8 @@ func (c *cut) Write(b []byte) (int, error) {
 	return c.ResponseWriter.Write(b)
 }
 
-// A connection that breaks in the middle of a layer goes on there, and a registry that knows no ranges begins again.
+// After a connection breaks in the middle of a layer, the download continues there, or from the start if the registry
+// does not support ranges.
 func TestPullContinues(t *testing.T) {
 	for _, ranges := range []bool{true, false} {
 		r := newRig(t)

@@ -10,7 +10,7 @@ import (
 	"brig/internal/test/must"
 )
 
-// A listener at which nobody calls holds no place: with one place, two listeners serve in turn, again and again.
+// An idle listener takes no place: with one place, two listeners can serve in turn repeatedly.
 func TestIdleListenersHoldNoPlace(t *testing.T) {
 	b := NewBound(1)
 	accepted := make(chan net.Conn)

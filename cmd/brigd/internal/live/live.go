@@ -10,7 +10,7 @@ import (
 	"brig/nsjail"
 )
 
-// Run is a run in progress.
+// Run is a run that goes on.
 type Run struct {
 	// ID names the run.
 	ID string `json:"id"`

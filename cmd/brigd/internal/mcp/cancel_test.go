@@ -13,7 +13,8 @@ import (
 	"brig/agent/engine"
 )
 
-// sleeping is a call that a fake's waiting run takes; the client changes what it is given.
+// sleeping is a tool call that runs until it is cancelled. It returns new parameters each time, since the client
+// modifies them.
 func sleeping() *sdk.CallToolParams {
 	return &sdk.CallToolParams{Name: "run_command", Arguments: map[string]any{"cmd": []string{"sleep"}, "timeout": 7}}
 }

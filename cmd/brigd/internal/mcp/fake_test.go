@@ -27,7 +27,7 @@ func newFake() *fakes.Engine {
 	})
 }
 
-// waiting is a run that goes on until it is cancelled; started and ended tell when.
+// waiting makes runs last until they are cancelled, and reports their starts and ends.
 func waiting(f *fakes.Engine) (started, ended chan struct{}) {
 	started, ended = make(chan struct{}, 100), make(chan struct{}, 100)
 	f.Do = func(ctx context.Context, r *engine.Request, _ func(engine.Event)) *engine.Response {

@@ -16,7 +16,7 @@ import (
 	"brig/nsjail"
 )
 
-// byToken is what middleware would do: the token is the agent's name, and none or "bad" is nobody.
+// byToken is an authenticator for which the token is the agent's name. It refuses "bad" and requests without a token.
 func byToken(r *http.Request) (engine.Caller, *nsjail.Refusal) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	agent, _, _ := strings.Cut(token, ":")

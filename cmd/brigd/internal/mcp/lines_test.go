@@ -137,7 +137,7 @@ func TestLongLineIsNotKept(t *testing.T) {
 	}
 }
 
-// FuzzLines: whatever comes in, what goes on to the SDK is a message on each line, and what comes out an error on each.
+// FuzzLines: for any input, each line that reaches the SDK is a message, and each line that is answered is an error.
 func FuzzLines(f *testing.F) {
 	for _, text := range []string{ping, initialize + "\n" + ping, "[" + ping + "," + ping + "]\r\n", "[[1]]",
 		"{}\n\n\x00\n", "\"\\ud800\"\n", strings.Repeat("[", 300)} {

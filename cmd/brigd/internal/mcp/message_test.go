@@ -76,7 +76,7 @@ func TestFlight(t *testing.T) {
 	}
 }
 
-// Over HTTP a message is one that every reader takes for the same.
+// Over HTTP, a message that parsers could interpret differently is refused.
 func TestOddMessagesOverHTTP(t *testing.T) {
 	_, url := listen(t, Options{Engine: newFake(), Authenticate: byToken})
 	for _, body := range []string{"[" + ping + "]", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`,

@@ -226,7 +226,7 @@ func TestRealConcurrent(t *testing.T) {
 	all.Wait()
 }
 
-// TestRealCancel: a cancelled call ends the jail, at once, and the session goes on.
+// TestRealCancel: cancelling a call ends its jail at once, and the session can still be used.
 func TestRealCancel(t *testing.T) {
 	told := make(chan *sdk.ProgressNotificationParams, 100)
 	client, x := connect(t, service1(t, Options{Engine: realEngine(t)}, "", ordinary), &sdk.ClientOptions{

@@ -171,7 +171,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestFailingProgram: how a program ends is a result, too; what it prints cannot pass for the server's words.
+// TestFailingProgram: a failed program is a result, and its output cannot pass for a message of the server.
 func TestFailingProgram(t *testing.T) {
 	f := newFake()
 	client, _ := connect(t, service1(t, Options{Engine: f}, "", ordinary), nil)

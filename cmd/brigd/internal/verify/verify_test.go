@@ -53,8 +53,8 @@ func at(t *testing.T, text, only string) *Report {
 	return must.Get(verify(t.Context(), s, list, egress, false))(t)
 }
 
-// TestEgress: a network by name is attacked in an internet made for it, and what gets through is seen: the rules of one
-// attack allow what it claims that they do not.
+// TestEgress: attacks on a network by name run in the rig's internet. One that gets through is reported: its rules
+// allow what it claims to be refused.
 func TestEgress(t *testing.T) {
 	const picked = "egress-addr-metadata,egress-rebind-own,egress-dns-exfil-names,egress-keeper-killed"
 	r := at(t, `{"net": "egress", "egress": {"allow": [{"host": "any.example"}]}}`, picked)
@@ -106,7 +106,7 @@ func (r *Report) names(result Result) (names []string) {
 const binds = `{"mounts": [{"type": "bind", "source": "$IN", "target": "/input"},
 	{"type": "bind", "source": "$WORK", "target": "/work", "writable": true}], "protect": ["@git"]}`
 
-// TestHolds: a jail with directories, which nothing weakens, holds what it claims.
+// TestHolds: a jail with directories and no weakening setting withstands all attacks.
 func TestHolds(t *testing.T) {
 	r := at(t, binds, "")
 	if bad := append(r.names(GotThrough), r.names(Unclear)...); len(bad) > 0 || r.Verdict != verdictHeld {
@@ -185,8 +185,8 @@ var weakenings = []struct{ spec, only, through, by string }{
 		"root-write,host-flood-root,cap-sets", "root-write host-flood-root", "--rootfs-writable"},
 }
 
-// TestWeakenings: what gets through in a configuration that is weaker on purpose is given up by the setting that it is
-// weaker by, and is not a failure; what it does not give up holds.
+// TestWeakenings: in a configuration with a weakening setting, the attacks that get through are attributed to that
+// setting and are not failures. All others are withstood.
 func TestWeakenings(t *testing.T) {
 	if len(weakenings) < 15 {
 		t.Errorf("%d weakenings are fewer than 15", len(weakenings))
@@ -267,7 +267,7 @@ func TestTier(t *testing.T) {
 	}
 }
 
-// TestLent: a root without an interpreter has the machine's, and holds what it claims; its user may be root.
+// TestLent: a root without an interpreter is lent the machine's, and withstands all attacks. Its user may be root.
 func TestLent(t *testing.T) {
 	r := at(t, `{"rootfs": {"path": "$ROOT"}, "user": "0:0"}`, "cap,ns,mount,proc,file,root")
 	if r.Verdict != verdictHeld || r.Counts[Held] < 40 || !strings.Contains(strings.Join(r.Notes, "\n"), "this machine's is at /escape/usr") {
