@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"brig/agent/lang"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -46,7 +47,7 @@ func (e *Engine) shownFor(i *Interpreter) (*nsjail.Mount, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no share %s; add --share %s=DIR:ro", words.Quote(i.Share), i.Share)
 	}
-	if !within(i.Path, s.Dir) {
+	if !sys.Under(i.Path, s.Dir) {
 		return nil, fmt.Errorf("%s is not in the share %s, which is %s; write a path in it", words.Quote(i.Path), s.Name,
 			words.Quote(s.Dir))
 	}

@@ -10,6 +10,7 @@ import (
 	"brig/agent/policy"
 	"brig/agent/share"
 	"brig/agent/workspace"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -103,14 +104,14 @@ func checkTarget(list []Mount, i int, inBox bool) *nsjail.Refusal {
 	if !inBox {
 		free = slices.Concat(boxTargets, shareTargets)
 	}
-	in := func(dir string) bool { return within(target, dir) }
+	in := func(dir string) bool { return sys.Under(target, dir) }
 	if len(target) > maxFilePath || path.Clean(target) != target || strings.ContainsRune(target, 0) ||
 		!slices.ContainsFunc(free, in) {
 		return bad(field, "bad_target", field+": "+words.Quote(words.Short(target, words.MaxShown))+
 			" is no place for a share", "write an absolute path at or below "+words.Or(free)+`, without "." and ".."`)
 	}
 	for k, other := range list[:i] {
-		if within(target, other.Target) || within(other.Target, target) {
+		if sys.Under(target, other.Target) || sys.Under(other.Target, target) {
 			return bad(field, "bad_target", fmt.Sprintf("%s: %s is at, above or below the target of mounts[%d]", field,
 				words.Quote(target), k), "mount the two beside each other")
 		}
@@ -128,9 +129,6 @@ func checkProtect(i int, m *Mount) *nsjail.Refusal {
 	}
 	return nil
 }
-
-// within reports whether a clean path is dir or below it.
-func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
 
 // mountsOf returns the mounts that a sandbox was made with.
 func mountsOf(box *workspace.Sandbox) []Mount {
@@ -200,7 +198,7 @@ func (e *Engine) mountOf(c Caller, m *Mount) (nsjail.Mount, *nsjail.Refusal) {
 // beside refuses a share that contains the target of one of the request's files, which brig would write into the share.
 func beside(j *nsjail.Job, m *nsjail.Mount, i int, inBox bool) *nsjail.Refusal {
 	for _, other := range j.Spec.Mounts {
-		if !inBox && within(other.Target, m.Target) {
+		if !inBox && sys.Under(other.Target, m.Target) {
 			return bad("files", "bad_target", fmt.Sprintf("mounts[%d]: %s of files would be written into the share %s", i,
 				words.Quote(words.Short(other.Target, words.MaxShown)), m.Held.Name), "mount the share beside /input")
 		}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -111,12 +113,7 @@ func (p *program) onHost() bool {
 
 // visible reports whether a jail shows a path, or has it as a parent directory of a shown path.
 func visible(p string) bool {
-	for _, dir := range shown {
-		if p == dir || strings.HasPrefix(p, dir+"/") || strings.HasPrefix(dir, p+"/") || p == "/" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(shown, func(dir string) bool { return sys.Under(p, dir) || sys.Under(dir, p) })
 }
 
 // executable reports whether the payload may execute a file. The payload has the caller's permissions; for root, those

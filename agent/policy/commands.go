@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 
@@ -97,7 +98,7 @@ func (p *Policy) writable(f *file, v *view) bool {
 		return true
 	}
 	return covers(p.Paths.Write, where) ||
-		slices.ContainsFunc(p.Paths.Write, func(w string) bool { return under(settled(w), where) })
+		slices.ContainsFunc(p.Paths.Write, func(w string) bool { return sys.Under(settled(w), where) })
 }
 
 // candidate is a file that the jail may execute, and the name by which it does.

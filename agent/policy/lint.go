@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"brig/internal/strictjson"
+	"brig/internal/sys"
 	"brig/internal/words"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
@@ -246,7 +247,7 @@ func (l *linter) paths() {
 		for i, dir := range list.paths {
 			at := strictjson.Index(list.name, i)
 			where, err := hostPath(dir)
-			below := func(s string) bool { return under(dir, s) }
+			below := func(s string) bool { return sys.Under(dir, s) }
 			switch {
 			case dir == "":
 			case slices.Contains(wide, dir), list.name == "paths.write" && slices.ContainsFunc(systemPaths, below):
@@ -260,7 +261,7 @@ func (l *linter) paths() {
 	}
 	for i, dir := range p.Targets {
 		if slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64"},
-			func(s string) bool { return under(dir, s) || under(s, dir) }) {
+			func(s string) bool { return sys.Under(dir, s) || sys.Under(s, dir) }) {
 			l.warn(strictjson.Index("paths.targets", i), "a mount at %s can replace programs and libraries: "+
 				"commands is no restriction then", words.QuoteASCII(dir))
 		}

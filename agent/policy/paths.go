@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -80,7 +81,7 @@ func (p *Policy) anyTarget() bool {
 }
 
 func (p *Policy) targetAllowed(target string) bool {
-	in := func(dir string) bool { return under(target, dir) }
+	in := func(dir string) bool { return sys.Under(target, dir) }
 	return p.anyTarget() || slices.ContainsFunc(slices.Concat(workAreas, p.Paths.Targets), in) || target == "/dev/shm"
 }
 
@@ -147,14 +148,14 @@ func (p *Policy) pin(s *nsjail.Spec, v *view) {
 
 // covers reports whether a resolved path is in a list or below one of its paths. It compares whole path components.
 func covers(list []string, where string) bool {
-	return slices.ContainsFunc(list, func(dir string) bool { return under(where, settled(dir)) })
+	return slices.ContainsFunc(list, func(dir string) bool { return sys.Under(where, settled(dir)) })
 }
 
 // movable reports whether a path is below one that runs may write to. A payload could replace it with a symbolic link
 // before the jail is made.
 func (p *Policy) movable(where string) bool {
 	return slices.ContainsFunc(p.Paths.Write,
-		func(dir string) bool { return dir != "/" && where != settled(dir) && under(where, settled(dir)) })
+		func(dir string) bool { return dir != "/" && where != settled(dir) && sys.Under(where, settled(dir)) })
 }
 
 func because(err error) string {
@@ -162,11 +163,6 @@ func because(err error) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%v)", err)
-}
-
-// under reports whether p is dir or below it. It compares whole path components.
-func under(p, dir string) bool {
-	return dir == "/" || p == dir || strings.HasPrefix(p, dir) && p[len(dir)] == '/'
 }
 
 // hostPath returns the absolute path of a file of the host, with all symbolic links resolved.

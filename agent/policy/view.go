@@ -97,7 +97,7 @@ func (v *view) canonical(target string) (string, error) {
 func (v *view) linked(p string) bool {
 	for i, t := range v.targets {
 		m := v.spec.Mounts[i]
-		if p != t && under(p, t) && (m.Type == nsjail.MountSymlink || m.Writes() ||
+		if p != t && sys.Under(p, t) && (m.Type == nsjail.MountSymlink || m.Writes() ||
 			m.Type == nsjail.MountVolume && !inputOf(m.Source)) {
 			return true
 		}
@@ -189,7 +189,7 @@ func (v *view) read(p string) (*file, error) {
 			defer unix.Close(fd)
 		}
 	}
-	if errors.Is(err, unix.ENOENT) && slices.ContainsFunc(v.targets, func(t string) bool { return under(t, p) }) {
+	if errors.Is(err, unix.ENOENT) && slices.ContainsFunc(v.targets, func(t string) bool { return sys.Under(t, p) }) {
 		return directory(p), nil // the jail creates the parent directories of a mount
 	}
 	var st unix.Stat_t
@@ -215,7 +215,7 @@ func (v *view) read(p string) (*file, error) {
 // and the path of p relative to that.
 func (v *view) source(p string) (bind int, rel string, err error) {
 	for i := len(v.targets) - 1; i >= 0; i-- {
-		if !under(p, v.targets[i]) {
+		if !sys.Under(p, v.targets[i]) {
 			continue
 		}
 		if m := v.spec.Mounts[i]; m.Type != nsjail.MountBind || m.Writable {
@@ -223,7 +223,7 @@ func (v *view) source(p string) (bind int, rel string, err error) {
 		}
 		return i, relative(p, v.targets[i]), nil
 	}
-	below := func(dir string) bool { return under(p, dir) }
+	below := func(dir string) bool { return sys.Under(p, dir) }
 	minimal, made := v.spec.Rootfs.Path == "", scratch
 	if minimal {
 		made = minScratch

@@ -73,7 +73,7 @@ func open(share Share) (*held, error) {
 func (s *Set) add(h *held) error {
 	for _, other := range s.list {
 		inner, outer := h, other
-		if !below(inner.real, outer.real) || inner.Mode == "rw" {
+		if !sys.Under(inner.real, outer.real) || inner.Mode == "rw" {
 			inner, outer = other, h
 		}
 		var err error
@@ -82,7 +82,7 @@ func (s *Set) add(h *held) error {
 			err = errors.New("there are two of this name; rename one")
 		case len(s.list) == Max:
 			err = fmt.Errorf("there are more than %d; name a directory above some of them", Max)
-		case below(inner.real, outer.real) && outer.Mode == "rw" && inner.Mode != "rw":
+		case sys.Under(inner.real, outer.real) && outer.Mode == "rw" && inner.Mode != "rw":
 			err = fmt.Errorf("%s (%s) is in the writable %s, through which it could be changed; put it elsewhere, or name "+
 				"the writable one alone: a policy, or a request, can have it read-only", inner.Name, inner.Mode, outer.Name)
 		default:
@@ -103,8 +103,8 @@ func (h *held) bypasses(other *held) error {
 		return nil
 	}
 	for _, at := range other.protected() {
-		kept := slices.ContainsFunc(h.protected(), func(own string) bool { return below(at, own) })
-		if below(h.real, at) || below(at, h.real) && !kept {
+		kept := slices.ContainsFunc(h.protected(), func(own string) bool { return sys.Under(at, own) })
+		if sys.Under(h.real, at) || sys.Under(at, h.real) && !kept {
 			return fmt.Errorf("%s of %s is protected, and could be changed through %s; protect it in both, or make %s read-only",
 				words.Quote(at), other.Name, h.Name, h.Name)
 		}
@@ -136,7 +136,7 @@ func (s *Set) Protected(name, path string) (list []string, whole bool) {
 	h := s.find(name)
 	dir := filepath.Join(h.real, path)
 	for _, at := range h.protected() {
-		if whole = whole || below(dir, at); below(at, dir) && at != dir {
+		if whole = whole || sys.Under(dir, at); sys.Under(at, dir) && at != dir {
 			list = append(list, strings.TrimPrefix(at[len(dir):], "/"))
 		}
 	}
@@ -244,7 +244,7 @@ func refuse(code, message string, next ...string) *nsjail.Refusal {
 func (s *Set) Containing(path string) (name, rest string) {
 	longest := -1
 	for _, h := range s.list {
-		if below(path, h.real) && len(h.real) > longest {
+		if sys.Under(path, h.real) && len(h.real) > longest {
 			longest = len(h.real)
 			name, rest = h.Name, strings.TrimPrefix(strings.TrimPrefix(path, h.real), "/")
 		}
@@ -260,9 +260,4 @@ func (s *Set) Hide(text string) string {
 		text = words.Hide(text, h.real, "share "+h.Name)
 	}
 	return text
-}
-
-// below reports whether a path is dir or below it. Both are absolute and clean.
-func below(path, dir string) bool {
-	return dir == "/" || path == dir || strings.HasPrefix(path, dir+"/")
 }

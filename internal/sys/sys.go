@@ -290,11 +290,3 @@ func Stores() (list []string) {
 	}
 	return list
 }
-
-// MountPath decodes a path of a mount table: space, tab, newline and backslash are octal there (proc_pid_mountinfo(5)).
-func MountPath(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
-}

@@ -187,3 +187,15 @@ func TestNumbers(t *testing.T) {
 		t.Error(list)
 	}
 }
+
+func TestUnder(t *testing.T) {
+	for _, c := range []struct {
+		path, dir string
+		want      bool
+	}{{"/a", "/a", true}, {"/a/b", "/a", true}, {"/ab", "/a", false}, {"/a", "/a/b", false}, {"/a", "/", true},
+		{"/", "/", true}, {"/", "/a", false}} {
+		if got := Under(c.path, c.dir); got != c.want {
+			t.Errorf("Under(%q, %q) = %v", c.path, c.dir, got)
+		}
+	}
+}

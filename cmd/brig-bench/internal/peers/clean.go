@@ -58,7 +58,7 @@ func mountsBelow(dir string) (points []string, err error) {
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
 		point := sys.MountPath(fields[4])
-		if point == dir || strings.HasPrefix(point, dir+"/") {
+		if sys.Under(point, dir) {
 			points = append(points, point)
 		}
 	}

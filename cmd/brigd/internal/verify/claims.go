@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"brig/internal/attack"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -107,7 +108,7 @@ func (c *config) handsOver(dir string) string {
 		m := &c.spec.Mounts[i]
 		switch m.Type {
 		case nsjail.MountBind, nsjail.MountCOW, nsjail.MountFile, nsjail.MountVolume:
-			if within(m.Target, dir) || within(dir, m.Target) {
+			if sys.Under(m.Target, dir) || sys.Under(dir, m.Target) {
 				return flagOf(m)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"brig/internal/attack"
+	"brig/internal/sys"
 	"brig/nsjail"
 )
 
@@ -200,7 +201,7 @@ func kindOf(m *nsjail.Mount) kind { return kind{m.Type, m.Writable, m.Live && !m
 // are not below another one.
 func top(mounts []nsjail.Mount) (list []nsjail.Mount) {
 	for i, m := range mounts {
-		below := slices.ContainsFunc(mounts[:i], func(o nsjail.Mount) bool { return within(m.Target, o.Target) })
+		below := slices.ContainsFunc(mounts[:i], func(o nsjail.Mount) bool { return sys.Under(m.Target, o.Target) })
 		if (m.Type == nsjail.MountBind || m.Type == nsjail.MountCOW) && strings.HasPrefix(m.Source, "$") && !below {
 			list = append(list, m)
 		}
@@ -237,9 +238,9 @@ func (c *config) lacks(mounts []nsjail.Mount) string {
 // standIn replaces what the jail has at the targets of an attack's mounts by directories that are made for the attack.
 func (c *config) standIn(jail *nsjail.Spec, mounts []nsjail.Mount) {
 	for i, m := range mounts {
-		if !slices.ContainsFunc(mounts[:i], func(o nsjail.Mount) bool { return within(m.Target, o.Target) }) {
+		if !slices.ContainsFunc(mounts[:i], func(o nsjail.Mount) bool { return sys.Under(m.Target, o.Target) }) {
 			jail.Mounts = slices.DeleteFunc(jail.Mounts, func(o nsjail.Mount) bool {
-				return within(o.Target, m.Target) || within(m.Target, o.Target)
+				return sys.Under(o.Target, m.Target) || sys.Under(m.Target, o.Target)
 			})
 		}
 	}
@@ -254,11 +255,6 @@ func (c *config) standIn(jail *nsjail.Spec, mounts []nsjail.Mount) {
 	}
 }
 
-// within reports whether a path is dir, or below it.
-func within(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}
-
 // shown returns where the jail has a file of the host: in its binds.
 func (c *config) shown(file string) (places []string, by *nsjail.Mount) {
 	for i := range c.spec.Mounts {
@@ -267,7 +263,7 @@ func (c *config) shown(file string) (places []string, by *nsjail.Mount) {
 			continue
 		}
 		source, err := filepath.Abs(m.Source)
-		if err == nil && within(file, source) {
+		if err == nil && sys.Under(file, source) {
 			by = m
 			places = append(places, filepath.Join(m.Target, strings.TrimPrefix(file, strings.TrimSuffix(source, "/"))))
 		}

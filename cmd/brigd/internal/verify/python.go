@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"brig/internal/attack"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -56,7 +57,7 @@ func lent() (*python, error) {
 	if loader, err = filepath.EvalSymlinks(loader); err != nil {
 		return nil, err
 	}
-	if !within(program, usr) || !within(loader, usr) {
+	if !sys.Under(program, usr) || !sys.Under(loader, usr) {
 		return nil, fmt.Errorf("%s or %s is not in %s", program, loader, usr)
 	}
 	there := func(p string) string { return usrThere + strings.TrimPrefix(p, usr) }
