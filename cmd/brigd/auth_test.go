@@ -34,31 +34,24 @@ func TestKeys(t *testing.T) {
 	for _, wrong := range []string{"x", strings.Repeat("x", 40), coder + "c", coder[1:], "sha256:" + coder, coder + " " + other} {
 		p.key = wrong
 		for _, path := range []string{"/v1/run", "/v1/sandboxes", "/mcp"} {
-			if status, a := p.do("POST", path, map[string]any{"cmd": []string{"true"}}); status != 401 {
-				t.Errorf("the key %q at %s: %d %v", wrong, path, status, a)
-			}
+			p.want(401, "POST", path, map[string]any{"cmd": []string{"true"}})
 		}
 		if status, a := p.do("GET", "/metrics", nil); status != 401 && status != 200 {
 			t.Errorf("the key %q: %d %v", wrong, status, a)
 		}
 	}
 	p.key = coder
-	if status, a := p.run("echo hello"); status != 200 || a["stdout"] != "hello\n" {
-		t.Errorf("with a key: %d %v", status, a)
+	p.prints("hello\n", "echo hello")
+	at, box := p.sandbox(map[string]any{})
+	if box["agent_id"] != "coder" {
+		t.Errorf("a sandbox: %v", box)
 	}
-	status, box := p.do("POST", "/v1/sandboxes", map[string]any{})
-	if status != 201 || box["agent_id"] != "coder" {
-		t.Fatalf("a sandbox: %d %v", status, box)
-	}
-	id := box["id"].(string)
-	if status, a := p.do("GET", "/v1/sandboxes/"+id, nil, "X-Agent-Id", "other"); status < 400 {
+	if status, a := p.do("GET", at, nil, "X-Agent-Id", "other"); status < 400 {
 		t.Errorf("the coder calls itself other: %d %v", status, a)
 	}
 	p.key = other
 	for _, method := range []string{"GET", "DELETE"} {
-		if status, a := p.do(method, "/v1/sandboxes/"+id, nil); status != 404 {
-			t.Errorf("%s of another's sandbox: %d %v", method, status, a)
-		}
+		p.want(404, method, at, nil)
 	}
 	if status, a := p.do("GET", "/v1/sandboxes", nil, "Host", "evil.example"); status != 421 && status != 403 && status != 400 {
 		t.Errorf("a name that was pointed here: %d %v", status, a)
@@ -95,23 +88,15 @@ func TestTokens(t *testing.T) {
 	}
 	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--token-key", d+"/issuer.pub", "--state-dir", d+"/state", "--require-token",
 		"--audit", d+"/a", "--audit-key", d+"/issuer.key", "--audit-argv", "--audit-sync", "always")
-	if status, a := p.run("true"); status != 401 {
-		t.Errorf("without a token: %d %v", status, a)
-	}
+	p.ran(401, "true")
 	p.key = mint("stranger.key")
-	if status, a := p.run("true"); status != 401 {
-		t.Errorf("a stranger's token: %d %v", status, a)
-	}
+	p.ran(401, "true")
 	p.key = mint("issuer.key", "--runs", "2")
-	for i, want := range []int{200, 200, 403} {
-		if status, a := p.run("true"); status != want {
-			t.Errorf("run %d of 2: %d, not %d: %v", i+1, status, want, a)
-		}
+	for _, want := range []int{200, 200, 403} {
+		p.ran(want, "true")
 	}
 	p.key = mint("issuer.key")
-	if status, a := p.run("echo hello"); status != 200 || a["stdout"] != "hello\n" {
-		t.Errorf("a token: %d %v", status, a)
-	}
+	p.prints("hello\n", "echo hello")
 	call(t, p.key, "token", "revoke", "--state-dir", d+"/state", "--reason", "test")
 	if status, a := p.run("true"); status != 401 && status != 403 {
 		t.Errorf("a revoked token: %d %v", status, a)
@@ -186,13 +171,19 @@ func TestMCPStdio(t *testing.T) {
 	})
 }
 
-func stdioClient(t *testing.T, end func(*os.Process, io.Closer) error) {
-	cmd := exec.Command(brigd(t), "mcp", "--agent", "desk")
-	in := must.Get(cmd.StdinPipe())(t)
-	out := must.Get(cmd.StdoutPipe())(t)
+// stdio starts brigd mcp with pipes.
+func stdio(t *testing.T, flags ...string) (cmd *exec.Cmd, in io.WriteCloser, out io.Reader) {
+	t.Helper()
+	cmd = exec.Command(brigd(t), append([]string{"mcp"}, flags...)...)
+	in, out = must.Get(cmd.StdinPipe())(t), must.Get(cmd.StdoutPipe())(t)
 	cmd.Stderr = os.Stderr
 	must.Do(t, cmd.Start())
-	defer func() { _ = cmd.Process.Kill() }()
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, in, out
+}
+
+func stdioClient(t *testing.T, end func(*os.Process, io.Closer) error) {
+	cmd, in, out := stdio(t, "--agent", "desk")
 	answers := json.NewDecoder(out)
 	ask := func(message string) (a map[string]any) {
 		t.Helper()
@@ -223,22 +214,15 @@ func TestMCPByHTTP(t *testing.T) {
 	key := strings.Repeat("k", 40)
 	p := begin(t, nil, "mcp", "--http", "--listen", "tcp:127.0.0.1:0", "--api-key-file", file(t, d+"/keys", "coder "+key))
 	p.url = "http://localhost"
-	initialize := map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": map[string]any{"protocolVersion": "2025-06-18",
-		"capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "t", "version": "1"}}}
-	accept := []string{"Accept", "application/json, text/event-stream"}
-	if status, a := p.do("POST", "/mcp", initialize, accept...); status != 401 {
+	if status, a := p.initialize(); status != 401 {
 		t.Errorf("without a key: %d %v", status, a)
 	}
 	p.key = key
-	if status, a := p.do("POST", "/mcp", initialize, accept...); status != 200 || !strings.Contains(a["text"].(string), "serverInfo") {
+	if status, a := p.initialize(); status != 200 || !strings.Contains(a["text"].(string), "serverInfo") {
 		t.Errorf("%d %v", status, a)
 	}
-	if status, a := p.do("GET", "/healthz", nil); status != 200 {
-		t.Errorf("healthz: %d %v", status, a)
-	}
-	if status, a := p.run("true"); status != 404 {
-		t.Errorf("the other face: %d %v", status, a)
-	}
+	p.want(200, "GET", "/healthz", nil)
+	p.ran(404, "true")
 	p.signal(syscall.SIGTERM) // a session is open
 	p.end()
 }

@@ -31,11 +31,10 @@ func TestFilesOfSandboxes(t *testing.T) {
 	if w, body := p.send("POST", "/v1/sandboxes", ""); w.StatusCode != 201 {
 		t.Errorf("without a body: %d %s", w.StatusCode, body)
 	}
-	status, box := p.do("POST", "/v1/sandboxes", map[string]any{"agent_id": "bot"})
-	if status != 201 || box["agent_id"] != "bot" {
-		t.Fatalf("%d %v", status, box)
+	at, box := p.sandbox(map[string]any{"agent_id": "bot"})
+	if box["agent_id"] != "bot" {
+		t.Errorf("%v", box)
 	}
-	at := "/v1/sandboxes/" + box["id"].(string)
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -79,8 +78,7 @@ func TestSandboxesOfTokens(t *testing.T) {
 	narrow := strings.TrimSpace(call(t, wide, "token", "attenuate", "--policy", "minimal"))
 	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--token-key", d+"/k.pub", "--state-dir", d+"/state", "--audit", d+"/log", "--optional", "memory,memory_swap,cpus,cpu_time")
 	p.key = wide
-	_, box := p.do("POST", "/v1/sandboxes", map[string]any{})
-	at := "/v1/sandboxes/" + box["id"].(string)
+	at, _ := p.sandbox(map[string]any{})
 	as := func(key, method, path string) int {
 		w, _ := p.send(method, path, "print('PWNED')", "Authorization", "Bearer "+key)
 		return w.StatusCode
@@ -114,9 +112,7 @@ func TestSandboxesOfTokens(t *testing.T) {
 		t.Errorf("brigd's log has no reason:\n%s", p.logged())
 	}
 	must.Do(t, os.Rename(d+"/moved", d+"/log"))
-	if status, a := p.run("true"); status != 200 {
-		t.Errorf("once it can be written again: %d %v", status, a)
-	}
+	p.ran(200, "true")
 	p.signal(os.Interrupt)
 	p.end()
 	call(t, "", "audit", "verify", d+"/log")

@@ -28,6 +28,16 @@ func served(t *testing.T, args ...string) *proc {
 	return p
 }
 
+// announce sends bob's headers of a run whose body has not arrived. It returns the connection, and the first line of
+// the answer: brigd waits for the body after HTTP/1.1 100 Continue.
+func (p *proc) announce(path string, size int) (net.Conn, string) {
+	p.t.Helper()
+	c := p.open(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", path, strings.Repeat("b", 40), size))
+	line, _ := bufio.NewReader(c).ReadString('\n') // "" after an error
+	return c, line
+}
+
 // open opens a connection of bob's and sends the beginning of a request.
 func (p *proc) open(begin string) net.Conn {
 	p.t.Helper()
@@ -46,19 +56,16 @@ func TestAnnouncedBodies(t *testing.T) {
 		}
 		p := served(t, args...)
 		for range 8 {
-			c := p.open("POST " + c.path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + strings.Repeat("b", 40) +
-				"\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 33554432\r\n\r\n")
-			if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "100") { // brigd waits for the body
-				t.Fatalf("%q %v", line, err)
+			c, line := p.announce(c.path, 32<<20)
+			if !strings.Contains(line, "100") {
+				t.Fatalf("%q", line)
 			}
 			must.Get(io.WriteString(c, "{"))(t)
 		}
 		for range 5 {
 			switch c.command {
 			case "serve":
-				if status, a := p.run("true"); status != 200 {
-					t.Errorf("alice's run: %d %v", status, a)
-				}
+				p.ran(200, "true")
 			default:
 				if status, a := p.initialize(); status != 200 {
 					t.Errorf("alice's session: %d %v", status, a)
@@ -73,9 +80,7 @@ func TestRequestsAreShared(t *testing.T) {
 	p := served(t, "serve", "--max-requests", "8")
 	waiting := 0
 	for range 12 {
-		c := p.open("POST /v1/run HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + strings.Repeat("b", 40) +
-			"\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n")
-		if line, err := bufio.NewReader(c).ReadString('\n'); err == nil && strings.Contains(line, "100") {
+		if _, line := p.announce("/v1/run", 9); strings.Contains(line, "100") {
 			waiting++
 		}
 	}
@@ -121,12 +126,8 @@ func TestNamesAreNoCallers(t *testing.T) {
 		t.Errorf("%d sandboxes of 2", n)
 	}
 	p.key = ""
-	if status, a := p.run("true"); status != 200 {
-		t.Errorf("the owner is refused for it: %d %v", status, a)
-	}
-	if status, a := p.do("POST", "/v1/sandboxes", map[string]any{}); status != 201 {
-		t.Errorf("the owner is refused for it: %d %v", status, a)
-	}
+	p.ran(200, "true")
+	p.want(201, "POST", "/v1/sandboxes", map[string]any{})
 }
 
 // Copies of a token have the sessions of one caller together.
@@ -153,18 +154,25 @@ func TestSessionsAreCounted(t *testing.T) {
 	}
 }
 
-// stream begins a streamed run of an agent's, which has begun when it returns.
+// stream begins a streamed run of an agent's. It returns when the run has begun, and ends the run with the test.
 func (p *proc) stream(agent string, run map[string]any) *http.Response {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(p.t.Context())
-	text := must.Get(json.Marshal(run))(p.t)
-	r := must.Get(http.NewRequestWithContext(ctx, "POST", p.url+"/v1/run", bytes.NewReader(text)))(p.t)
-	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/x-ndjson", "X-Agent-Id": agent} {
-		r.Header.Set(k, v)
-	}
-	w := must.Get(p.client.Do(r))(p.t)
+	w := p.streamed(ctx, "/v1/run", run, "X-Agent-Id", agent)
 	p.t.Cleanup(func() { cancel(); w.Body.Close() })
 	return w
+}
+
+// streamed begins a streamed run, and returns when it has begun.
+func (p *proc) streamed(ctx context.Context, path string, run map[string]any, header ...string) *http.Response {
+	p.t.Helper()
+	r := must.Get(http.NewRequestWithContext(ctx, "POST", p.url+path, bytes.NewReader(must.Get(json.Marshal(run))(p.t))))(p.t)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/x-ndjson")
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return must.Get(p.client.Do(r))(p.t)
 }
 
 // next reads a stream of events up to the first of a kind and returns what that one reports of the network.
@@ -208,17 +216,11 @@ time.sleep(60)`
 	}
 	p.client.Timeout = 8 * time.Second // less than a connection that says nothing has
 	for range 4 {
-		if status, a := p.run("true", "X-Agent-Id", "good"); status != 200 {
-			t.Errorf("a run: %d %v", status, a)
-		}
-		if status, a := p.do("POST", "/v1/sandboxes", map[string]any{"disk": "1m"}, "X-Agent-Id", "good"); status != 201 {
-			t.Errorf("a sandbox: %d %v", status, a)
-		}
+		p.ran(200, "true", "X-Agent-Id", "good")
+		p.want(201, "POST", "/v1/sandboxes", map[string]any{"disk": "1m"}, "X-Agent-Id", "good")
 	}
 	for i, e := range evil {
-		if status, a := p.do("DELETE", "/v1/runs/"+ids[i], nil, "X-Agent-Id", "evil"); status != 204 {
-			t.Fatalf("%d %v", status, a)
-		}
+		p.want(204, "DELETE", "/v1/runs/"+ids[i], nil, "X-Agent-Id", "evil")
 		if network := next(t, e, "end"); !strings.Contains(network, `"resources"`) || strings.Contains(network, "own_address") || strings.Contains(network, "resolve_failed") {
 			t.Errorf("the record: %.400s", network)
 		}
@@ -246,9 +248,7 @@ func TestStrangersYield(t *testing.T) {
 		}
 		for range 3 {
 			p.client.CloseIdleConnections()
-			if status, a := p.run("true"); status != 200 {
-				t.Errorf("%s: alice's run: %d %v", name, status, a)
-			}
+			p.ran(200, "true")
 		}
 	}
 }
@@ -257,15 +257,11 @@ func TestStrangersYield(t *testing.T) {
 func TestRateComesFirst(t *testing.T) {
 	p := served(t, "serve", "--rate", "0.001", "--burst", "1")
 	for i, want := range []string{"100", "429"} {
-		c := p.open("POST /v1/run HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + strings.Repeat("b", 40) +
-			"\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 30000000\r\n\r\n")
-		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, want) {
-			t.Errorf("run %d: %q %v, not %s", i+1, line, err, want)
+		if _, line := p.announce("/v1/run", 30_000_000); !strings.Contains(line, want) {
+			t.Errorf("run %d: %q, not %s", i+1, line, want)
 		}
 	}
-	if status, a := p.run("true"); status != 200 {
-		t.Errorf("alice pays for it: %d %v", status, a)
-	}
+	p.ran(200, "true")
 }
 
 // One caller's runs leave a place to others, and a stream that is not read holds none once its jail has ended.
@@ -277,18 +273,14 @@ func TestPlacesAreShared(t *testing.T) {
 	ended := make(chan int, 1)
 	go func() { status, _ := p.run("sleep 60", "X-Agent-Id", "alice"); ended <- status }()
 	p.until("waiting", "1")
-	if status, a := p.run("true", "X-Agent-Id", "bob"); status != 200 {
-		t.Errorf("bob's run: %d %v", status, a)
-	}
+	p.ran(200, "true", "X-Agent-Id", "bob")
 	p.signal(syscall.SIGTERM)
 	<-ended
 
 	p = begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--running", "1")
 	p.stream("alice", map[string]any{"cmd": []string{"yes"}, "timeout": "1s"}) // of which nothing is read any more
 	p.until("running", "0")
-	if status, a := p.run("true", "X-Agent-Id", "bob"); status != 200 {
-		t.Errorf("bob's run: %d %v", status, a)
-	}
+	p.ran(200, "true", "X-Agent-Id", "bob")
 }
 
 // A request cannot exceed --max-timeout, and the answer mentions that its timeout was lowered.

@@ -219,21 +219,14 @@ func TestKilledUnderLoad(t *testing.T) {
 		}()
 	}
 	<-enough
-	if sleeping(nap) == 0 {
+	if processes(t, nap) == 0 {
 		t.Error("no sleeper runs")
 	}
 	d.signal(os.Kill)
 	wg.Wait()
-	for n := 0; sleeping(nap) > 0; n++ { // the kernel takes the jails apart
-		if n > 1000 {
-			t.Fatalf("%d payloads outlive brigd", sleeping(nap))
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	soon(t, "no payload outlives brigd", func() bool { return processes(t, nap) == 0 }) // the kernel ends the jails
 	next := begin(t, nil, flags...)
-	if code, a := next.run("echo back"); code != http.StatusOK || a["stdout"] != "back\n" {
-		t.Errorf("after the restart: %d %v", code, a)
-	}
+	next.prints("back\n", "echo back")
 	if code, _ := next.do("GET", "/v1/sandboxes/"+fmt.Sprint(box["id"]), nil); code != http.StatusNotFound {
 		t.Errorf("a sandbox of the killed brigd: %d", code)
 	}
@@ -251,18 +244,4 @@ func TestKilledUnderLoad(t *testing.T) {
 		}
 	}
 	t.Logf("%d answered, %d begun, %d ended", len(seen), len(before), len(after))
-}
-
-// sleeping counts the processes that sleep for so long.
-func sleeping(nap string) (n int) {
-	list, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		return -1
-	}
-	for _, file := range list {
-		if text, err := os.ReadFile(file); err == nil && string(text) == "sleep\x00"+nap+"\x00" {
-			n++
-		}
-	}
-	return n
 }

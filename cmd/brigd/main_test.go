@@ -145,6 +145,40 @@ func (p *proc) do(method, path string, body any, header ...string) (int, map[str
 	return w.StatusCode, answer
 }
 
+// want sends a request that must be answered with this status, and returns the answer.
+func (p *proc) want(status int, method, path string, body any, header ...string) map[string]any {
+	p.t.Helper()
+	got, a := p.do(method, path, body, header...)
+	if got != status {
+		p.t.Errorf("%s %s: %d, not %d: %v\n%s", method, path, got, status, a, p.logged())
+	}
+	return a
+}
+
+// sandbox makes one, and returns its path and the answer.
+func (p *proc) sandbox(body map[string]any, header ...string) (string, map[string]any) {
+	p.t.Helper()
+	status, a := p.do("POST", "/v1/sandboxes", body, header...)
+	if status != 201 {
+		p.t.Fatalf("no sandbox: %d %v\n%s", status, a, p.logged())
+	}
+	return "/v1/sandboxes/" + a["id"].(string), a
+}
+
+// ran runs a shell script that must be answered with this status, and returns the answer.
+func (p *proc) ran(status int, script string, header ...string) map[string]any {
+	p.t.Helper()
+	return p.want(status, "POST", "/v1/run", map[string]any{"cmd": []string{"/bin/sh", "-c", script}}, header...)
+}
+
+// prints runs a shell script that must end well with this output.
+func (p *proc) prints(want, script string, header ...string) {
+	p.t.Helper()
+	if a := p.ran(200, script, header...); a["stdout"] != want {
+		p.t.Errorf("%s: %v, and not %q\n%s", script, a, want, p.logged())
+	}
+}
+
 // run runs a shell script in a jail.
 func (p *proc) run(script string, header ...string) (int, map[string]any) {
 	p.t.Helper()

@@ -6,14 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"brig/internal/test/must"
 )
 
 // TestMCPStalled: a body that does not arrive does not hold a connection, and the settings for requests apply to /mcp.
@@ -67,11 +64,7 @@ func TestMCPStalled(t *testing.T) {
 
 // TestMCPStdioGoesOn: a line that is no message does not end brigd.
 func TestMCPStdioGoesOn(t *testing.T) {
-	cmd := exec.Command(brigd(t), "mcp", "--max-body", "2k")
-	in := must.Get(cmd.StdinPipe())(t)
-	out := must.Get(cmd.StdoutPipe())(t)
-	must.Do(t, cmd.Start())
-	defer func() { _ = cmd.Process.Kill() }()
+	cmd, in, out := stdio(t, "--max-body", "2k")
 	if _, err := io.WriteString(in, "nonsense\n"+strings.Repeat("x", 1<<20)+"\n"+`{"jsonrpc":"2.0","id":5,"method":"ping"}`+"\n"); err != nil {
 		t.Error(err)
 	}

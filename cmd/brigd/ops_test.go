@@ -21,18 +21,14 @@ func TestWorkAreas(t *testing.T) {
 			t.Errorf("not %s work areas", want)
 		}
 	}
-	_, box := p.do("POST", "/v1/sandboxes", map[string]any{})
+	at, box := p.sandbox(map[string]any{})
 	if status, a := p.do("POST", "/v1/sandboxes", map[string]any{"disk": "9999g"}); status < 400 {
 		t.Errorf("%d %v", status, a)
 	}
 	shows("1")
-	if status, a := p.do("DELETE", "/v1/sandboxes/"+box["id"].(string), nil); status != 204 {
-		t.Errorf("%d %v", status, a)
-	}
+	p.want(204, "DELETE", at, nil)
 	shows("0")
-	if status, a := p.do("POST", "/v1/run", map[string]any{"cmd": []string{"true"}, "sandbox": box["id"]}); status != 404 {
-		t.Errorf("%d %v", status, a)
-	}
+	p.want(404, "POST", "/v1/run", map[string]any{"cmd": []string{"true"}, "sandbox": box["id"]})
 	if _, a := p.do("GET", "/metrics", nil); !strings.Contains(a["text"].(string), "\nsandbox_executions_total{status=\"refused\"} 1\n") {
 		t.Error("a refused request is not counted")
 	}
@@ -65,9 +61,7 @@ func TestHelp(t *testing.T) {
 // A brigd whose launcher has died logs that and exits, so that it can be started again.
 func TestLauncherGone(t *testing.T) {
 	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s")
-	if status, a := p.run("true"); status != 200 {
-		t.Fatalf("%d %v", status, a)
-	}
+	p.ran(200, "true")
 	list := must.Get(filepath.Glob("/proc/[0-9]*/stat"))(t)
 	for _, f := range list {
 		text, err := os.ReadFile(f)
@@ -81,9 +75,7 @@ func TestLauncherGone(t *testing.T) {
 		}
 	}
 	for range launcherFailures {
-		if status, a := p.run("true"); status != 500 {
-			t.Errorf("%d %v", status, a)
-		}
+		p.ran(500, "true")
 	}
 	if err := p.cmd.Wait(); err == nil || p.cmd.ProcessState.ExitCode() != cli.ExitUsage {
 		t.Errorf("it ended with %v\n%s", err, p.logged())

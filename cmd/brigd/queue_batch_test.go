@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // brig map runs every job once, although it is killed and brigd is, too; submit and queue speak to the same queue.
@@ -35,9 +37,7 @@ func TestQueueBatch(t *testing.T) {
 	}
 	p := begin(t, nil, args...)
 	cut := exec.Command(brigd(t), mapping...)
-	if err := cut.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cut.Start())
 	for range 3000 { // until there are some results
 		if text, _ := os.ReadFile(out); bytes.Count(text, []byte{'\n'}) > 5 {
 			break
@@ -48,20 +48,14 @@ func TestQueueBatch(t *testing.T) {
 	}
 	_ = cut.Process.Kill()
 	_ = cut.Wait()
-	f, err := os.OpenFile(out, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.OpenFile(out, os.O_APPEND|os.O_WRONLY, 0))(t)
 	if _, err := f.WriteString(`{"job":7,"resu`); err != nil || f.Close() != nil { // a line that a crash has cut off
 		t.Fatal(err)
 	}
 	if text, code := tool(mapping...); code != 1 || !strings.Contains(text, "41 of 41 jobs, 1 refused") {
 		t.Errorf("%d %s", code, text)
 	}
-	text, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(out))(t)
 	for i := range 40 {
 		if n := strings.Count(string(text), fmt.Sprintf(`"stdout":"%d\n"`, i)); n != 1 {
 			t.Errorf("job %d has %d results", i, n)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // soon waits until something is true.
@@ -37,10 +39,7 @@ func queueServer(t *testing.T, d, conf string, wrap ...string) {
 	t.Helper()
 	args := append(wrap, filepath.Join(filepath.Dir(brigd(t)), "brigd-queue"), "--dir", d+"/q", "--config", file(t, d+"/conf", conf))
 	cmd := exec.Command(args[0], args[1:]...)
-	log, err := os.Create(d + "/log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(os.Create(d + "/log"))(t)
 	defer log.Close()
 	if cmd.Stderr = log; cmd.Start() != nil {
 		t.Fatal(args)
@@ -60,24 +59,16 @@ func queueServer(t *testing.T, d, conf string, wrap ...string) {
 func TestQueueDiskFull(t *testing.T) {
 	rooted(t)
 	d := dir(t)
-	if err := os.Mkdir(d+"/q", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(d+"/q", 0o700))
 	p := beginCmd(t, exec.Command("unshare", "-m", "sh", "-c", `mount -t tmpfs -o size=128m,mode=700 none "$0" && exec "$@"`, d+"/q",
 		brigd(t), "serve", "--listen", "unix:"+d+"/s", "--jetstream", d+"/q"), nil)
 	kept := p.later("echo kept")
 	if a := p.ended(kept); a["stdout"] != "kept\n" {
 		t.Fatalf("%v", a)
 	}
-	big, err := os.Create(fmt.Sprintf("/proc/%d/root%s/q/big", p.cmd.Process.Pid, d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	big := must.Get(os.Create(fmt.Sprintf("/proc/%d/root%s/q/big", p.cmd.Process.Pid, d)))(t)
 	defer big.Close()
-	zero, err := os.Open("/dev/zero")
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := must.Get(os.Open("/dev/zero"))(t)
 	defer zero.Close()
 	if _, err := io.Copy(big, zero); err == nil || !strings.Contains(err.Error(), "no space") {
 		t.Fatalf("the disk is not full: %v", err)
@@ -92,9 +83,7 @@ func TestQueueDiskFull(t *testing.T) {
 		_, h := p.do("GET", "/healthz", nil)
 		return strings.HasPrefix(fmt.Sprint(h["details"].(map[string]any)["short_of"]), "disk: ")
 	})
-	if err := big.Truncate(0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, big.Truncate(0))
 	if a := <-answered; a["stdout"] != "900000\n" {
 		t.Errorf("who has waited: %v\n%s", a, p.logged())
 	}
@@ -112,9 +101,7 @@ func TestQueueNetworkCut(t *testing.T) {
 	for i := range ns {
 		cmd := exec.Command("sleep", "inf")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 		ns[i] = strconv.Itoa(cmd.Process.Pid)
 	}
@@ -188,10 +175,7 @@ func TestQueueFairness(t *testing.T) {
 	for id, agent := range of {
 		p.ended(id, "X-Agent-Id", agent)
 	}
-	text, err := os.ReadFile(d + "/audit")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(d + "/audit"))(t)
 	var order []string
 	for line := range strings.Lines(string(text)) {
 		if _, rest, ok := strings.Cut(line, `"event":"run.start","run":"`); ok && of[rest[:strings.IndexByte(rest, '"')]] != "" {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/internal/test/must"
 )
 
 // The throughput of runs through the queue of one machine is compared with that of HTTP alone, in pairs of random order:
@@ -82,15 +84,9 @@ func spent(t *testing.T, p *proc) (sum float64) {
 	pid := strconv.Itoa(p.cmd.Process.Pid)
 	server, _ := exec.Command("pgrep", "-P", pid, "brigd-queue").Output() // fails if there is none
 	for _, pid := range append(strings.Fields(string(server)), pid) {
-		text, err := os.ReadFile("/proc/" + pid + "/stat") // proc_pid_stat(5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile("/proc/" + pid + "/stat"))(t) // proc_pid_stat(5)
 		for _, ticks := range strings.Fields(string(text[bytes.LastIndexByte(text, ')'):]))[12:16] {
-			n, err := strconv.ParseFloat(ticks, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(strconv.ParseFloat(ticks, 64))(t)
 			sum += n
 		}
 	}

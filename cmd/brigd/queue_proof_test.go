@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
+
+	"brig/internal/test/must"
 )
 
 // A server is used only if an authority that was named vouches for it, and lets in only who proves himself.
@@ -62,10 +64,7 @@ func TestQueueCredentials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		public, err := key.PublicKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		public := must.Get(key.PublicKey())(t)
 		return key, public
 	}
 	signed := func(text string, err error) string {
@@ -85,14 +84,8 @@ func TestQueueCredentials(t *testing.T) {
 	stranger, _ := made(nkeys.CreateAccount())
 	for name, by := range map[string]nkeys.KeyPair{"good": account, "bad": stranger} {
 		user, public := made(nkeys.CreateUser())
-		seed, err := user.Seed()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := jwt.FormatUserConfig(signed(jwt.NewUserClaims(public).Encode(by)), seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		seed := must.Get(user.Seed())(t)
+		text := must.Get(jwt.FormatUserConfig(signed(jwt.NewUserClaims(public).Encode(by)), seed))(t)
 		file(t, d+"/"+name, string(text))
 	}
 	n := &node{t: t, dir: d, client: freePort(t)}

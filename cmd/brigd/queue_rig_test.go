@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // node is a server of a cluster on loopback, which can be killed and started again.
@@ -65,10 +65,7 @@ func cluster(t *testing.T, count int) []*node {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
@@ -77,15 +74,10 @@ func (n *node) start() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cmd = exec.Command(n.args[0], n.args[1:]...)
-	log, err := os.OpenFile(n.dir+"/log", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	log := must.Get(os.OpenFile(n.dir+"/log", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(n.t)
 	defer log.Close()
 	n.cmd.Stdout, n.cmd.Stderr = log, log
-	if err := n.cmd.Start(); err != nil {
-		n.t.Fatal(err)
-	}
+	must.Do(n.t, n.cmd.Start())
 	for range 3000 {
 		if c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", n.client)); err == nil {
 			c.Close()
@@ -157,26 +149,15 @@ func (p *proc) state(id, want string, header ...string) map[string]any {
 	return nil
 }
 
-// events runs a script and returns the events of its stream.
+// events runs a script and calls each for the events of its stream.
 func (p *proc) events(ctx context.Context, script string, each func(map[string]any)) error {
+	p.t.Helper()
 	return p.streamOf(ctx, "/v1/run", script, each)
 }
 
 func (p *proc) streamOf(ctx context.Context, path, script string, each func(map[string]any)) error {
-	body, err := json.Marshal(map[string]any{"cmd": []string{"/bin/sh", "-c", script}})
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, "POST", p.url+path, strings.NewReader(string(body)))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/x-ndjson")
-	w, err := p.client.Do(r)
-	if err != nil {
-		return err
-	}
+	p.t.Helper()
+	w := p.streamed(ctx, path, map[string]any{"cmd": []string{"/bin/sh", "-c", script}})
 	defer w.Body.Close()
 	for in := json.NewDecoder(w.Body); ; {
 		var e map[string]any

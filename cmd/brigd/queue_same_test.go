@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 // made returns a request: good ones of every kind, and bad ones.
@@ -165,9 +166,7 @@ func TestQueueTokens(t *testing.T) {
 	}
 	begin(t, nil, "serve", "--listen", "unix:"+d+"/s2", "--jetstream", "unix:"+d+"/q", "--state-dir", d+"/elsewhere",
 		"--token-key", d+"/key.pub")
-	if err := os.MkdirAll(d+"/elsewhere/revoked", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(d+"/elsewhere/revoked", 0o700))
 	file(t, d+"/elsewhere/revoked/! a file that is no revocation", "") // must not keep the others
 	tool("revoke", "--state-dir", d+"/elsewhere", "--token", file(t, d+"/token", token))
 	front.key = "" // the operator looks

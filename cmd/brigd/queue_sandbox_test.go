@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -122,17 +121,7 @@ func TestQueueSandboxes(t *testing.T) {
 func TestQueueStreamedInput(t *testing.T) {
 	front, _ := apart(t, "a")
 	for _, path := range []string{"/v1/run", front.box("a", map[string]any{}) + "/exec"} {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", front.url+path+"?stdin=stream",
-			strings.NewReader(`{"cmd":["cat"],"stdin":"first "}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/x-ndjson")
-		w, err := front.client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := front.streamed(t.Context(), path+"?stdin=stream", map[string]any{"cmd": []string{"cat"}, "stdin": "first "})
 		id := w.Header.Get("X-Run-Id")
 		in := newLines(w.Body)
 		for _, piece := range []string{"second ", "third"} {
@@ -284,19 +273,7 @@ func TestQueueSandboxTokens(t *testing.T) {
 func TestQueueMCP(t *testing.T) {
 	at := urls(cluster(t, 1))
 	w := worker(t, at, "--worker-name", "a")
-	cmd := exec.Command(brigd(t), "mcp", "--jetstream", at)
-	to, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = cmd.Process.Kill() }()
+	cmd, to, from := stdio(t, "--jetstream", at)
 	said := newLines(from)
 	call := func(id int, tool, args, want string) {
 		t.Helper()

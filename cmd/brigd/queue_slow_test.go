@@ -4,6 +4,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // A run that takes longer than a worker may be silent is started once. One whose worker is cut off is started again, and
@@ -22,17 +24,13 @@ func TestQueueSlowCutAndStopped(t *testing.T) {
 	cut := worker(t, at, "--slots", "1", "--running", "1", "--worker-name", "cut", "--drain-timeout", "100ms")
 	id := front.later("sleep 1; echo done")
 	front.state(id, "running")
-	if err := cut.cmd.Process.Signal(syscall.SIGSTOP); err != nil { // nothing of it is heard any more
-		t.Fatal(err)
-	}
+	must.Do(t, cut.cmd.Process.Signal(syscall.SIGSTOP)) // nothing of it is heard any more
 	other := worker(t, at, "--slots", "1", "--running", "1", "--worker-name", "other")
 	a := front.ended(id)
 	if q := a["queue"].(map[string]any); a["stdout"] != "done\n" || q["worker"] != "other" || q["attempt"] == 1.0 {
 		t.Errorf("a run whose worker was cut off: %v", a)
 	}
-	if err := cut.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cut.cmd.Process.Signal(syscall.SIGCONT))
 	soon(t, "the second result is late", func() bool {
 		_, m := cut.do("GET", "/metrics", nil)
 		text, _ := m["text"].(string)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"brig/agent/audit"
 	"brig/internal/test/must"
@@ -154,26 +153,14 @@ func TestKilled(t *testing.T) {
 		go p.run("exec sleep " + word)
 	}
 	p.until("running", "3")
-	for end := time.Now().Add(20 * time.Second); processes(t, word) < 3 && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
-	if n := processes(t, word); n != 3 {
-		t.Fatalf("%d payloads run\n%s", n, p.logged())
-	}
+	soon(t, "three payloads run", func() bool { return processes(t, word) == 3 })
 	p.signal(syscall.SIGKILL)
 	if err := p.cmd.Wait(); err == nil {
 		t.Error("it ended well")
 	}
-	for end := time.Now().Add(20 * time.Second); processes(t, word) > 0 && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
-	if n := processes(t, word); n != 0 {
-		t.Errorf("%d payloads outlive brigd", n)
-	}
+	soon(t, "no payload outlives brigd", func() bool { return processes(t, word) == 0 })
 	p = begin(t, nil, args...)
-	if status, a := p.run("echo again"); status != 200 || a["stdout"] != "again\n" {
-		t.Errorf("%d %v\n%s", status, a, p.logged())
-	}
+	p.prints("again\n", "echo again")
 	p.signal(syscall.SIGTERM)
 	p.end()
 	if _, err := (audit.VerifyOptions{}).Verify(d + "/audit.jsonl"); err != nil {

@@ -57,13 +57,10 @@ func TestSharesByHTTP(t *testing.T) {
 			t.Errorf("%s: %d %v", list, status, no)
 		}
 	}
-	status, box := p.do("POST", "/v1/sandboxes", map[string]any{"mounts": mounts[:1]})
-	if status != 201 || len(box["mounts"].([]any)) != 1 {
-		t.Fatalf("%d %v", status, box)
-	}
-	status, b := p.do("POST", "/v1/sandboxes/"+box["id"].(string)+"/exec", map[string]any{"cmd": []string{"cat", "/data/a"}})
-	if status != 200 || b["stdout"] != "one\n" {
-		t.Errorf("%d %v", status, b)
+	at, box := p.sandbox(map[string]any{"mounts": mounts[:1]})
+	b := p.want(200, "POST", at+"/exec", map[string]any{"cmd": []string{"cat", "/data/a"}})
+	if len(box["mounts"].([]any)) != 1 || b["stdout"] != "one\n" {
+		t.Errorf("%v %v", box, b)
 	}
 	if _, text := p.send("GET", "/metrics", ""); !strings.Contains(text,
 		`sandbox_share_mounts_total{mode="ro",share="data"} 2`) ||
@@ -143,8 +140,8 @@ func TestChangesByHTTP(t *testing.T) {
 			t.Errorf("%v: %d %s", c, w.StatusCode, text)
 		}
 	}
-	_, box := p.do("POST", "/v1/sandboxes", map[string]any{})
-	at := "/v1/sandboxes/" + box["id"].(string) + "/tree?path=/work/x"
+	box, _ := p.sandbox(map[string]any{})
+	at := box + "/tree?path=/work/x"
 	var tree bytes.Buffer
 	out := tar.NewWriter(&tree)
 	must.Do(t, out.WriteHeader(&tar.Header{Name: "tool", Mode: 0o4755, Size: 2}))

@@ -19,11 +19,10 @@ func TestSandboxStore(t *testing.T) {
 	d := dir(t)
 	args := []string{"serve", "--listen", "unix:" + d + "/s", "--sandbox-store", d + "/store", "--sandbox-save", "100ms"}
 	p := begin(t, nil, args...)
-	status, box := p.do("POST", "/v1/sandboxes", map[string]any{"agent_id": "bot", "ttl": "20m"})
-	if status != 201 || box["save_every"] != "100ms" {
-		t.Fatalf("%d %v", status, box)
+	at, box := p.sandbox(map[string]any{"agent_id": "bot", "ttl": "20m"})
+	if box["save_every"] != "100ms" {
+		t.Errorf("%v", box)
 	}
-	at := "/v1/sandboxes/" + box["id"].(string)
 	put := func(name string) {
 		t.Helper()
 		if w, body := p.send("PUT", at+"/files/work/"+name, name); w.StatusCode != 200 {
@@ -83,11 +82,8 @@ func TestSandboxStore(t *testing.T) {
 	if last == 0 {
 		t.Error("nothing was ever saved")
 	}
-	status, fork := p.do("POST", "/v1/sandboxes", map[string]any{"agent_id": "bot", "from": snapshot["id"]})
-	if status != 201 {
-		t.Fatalf("%d %v", status, fork)
-	}
-	if w, body := p.send("GET", "/v1/sandboxes/"+fork["id"].(string)+"/files/work/first", ""); body != "first" {
+	fork, _ := p.sandbox(map[string]any{"agent_id": "bot", "from": snapshot["id"]})
+	if w, body := p.send("GET", fork+"/files/work/first", ""); body != "first" {
 		t.Errorf("%d %s", w.StatusCode, body)
 	}
 	if w, body := p.send("DELETE", "/v1/snapshots/"+snapshot["id"].(string), "", "X-Agent-Id", "bot"); w.StatusCode != http.StatusNoContent {
