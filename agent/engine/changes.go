@@ -109,7 +109,7 @@ func (e *Engine) capture(c Caller, j *nsjail.Job, r *nsjail.Result, ch *nsjail.C
 	return e.changeSet(set), nil
 }
 
-// changeSet describes a set. Its share is the one that its directory is in.
+// changeSet describes a set. Its share is the one that contains the set's directory.
 func (e *Engine) changeSet(s *changes.Set) *ChangeSet {
 	share, path := e.shares.Containing(string(s.Dir.Path))
 	return &ChangeSet{ID: s.ID, Share: share, Path: path, Target: string(s.Run.Target), Created: s.Run.Ended,

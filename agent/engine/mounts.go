@@ -119,7 +119,7 @@ func checkTarget(list []Mount, i int, inBox bool) *nsjail.Refusal {
 	return nil
 }
 
-// checkProtect refuses what is no path below a mount.
+// checkProtect refuses a protected path that is not below the mount.
 func checkProtect(i int, m *Mount) *nsjail.Refusal {
 	for k := range m.Protect {
 		if why, fix := share.BadProtect(m.Protect[:k+1]); why != "" {

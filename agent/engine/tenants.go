@@ -18,7 +18,7 @@ import (
 	"brig/internal/words"
 )
 
-// Bounds of the change sets of one account (Caller.Key). What exceeds them is removed, the oldest first.
+// Bounds of the change sets of one account (Caller.Key). The oldest sets that exceed them are removed.
 const (
 	MaxChanges      = 100
 	MaxChangesBytes = 1 << 30

@@ -36,10 +36,10 @@ const (
 	temporary = ".new-" // begins the names of files that are being written
 )
 
-// Changes ends the name of a file with the changes of another, whose name it begins with.
+// Changes is the suffix of the name of a file of changes. The rest is the name of the file that they belong to.
 const Changes = ".changes"
 
-// name is what a file may be called, without Changes.
+// name matches the names that a file may have, without Changes.
 var name = regexp.MustCompile(`^[a-z]{2}_[a-z0-9]{1,64}(-[A-Za-z0-9-]{1,41})?$`)
 
 // Dir is an open directory. Its methods may be called concurrently, but for two that save or remove the same name.

@@ -24,9 +24,9 @@ type Past struct {
 // Table is what Pack knows of an earlier layer of a sandbox.
 type Table = layer.Table
 
-// Pack writes the files of the sandbox as a layer. A payload may change them meanwhile: each file has then what it had
-// at some moment, and one that gets shorter while it is read ends with zeros. Pack does not count as a use. It fills an
-// empty Table, and with that it writes later what differs by then. t may be nil.
+// Pack writes the files of the sandbox as a layer. A payload may change them meanwhile: each file is then packed as it
+// was at some moment, and one that is shortened while it is read is filled up with zeros. Pack does not count as a use.
+// It fills an empty Table. With a filled one it writes only what has changed since. t may be nil.
 func (b *Sandbox) Pack(w io.Writer, t *Table) (*layer.Stats, error) {
 	o := &layer.PackOptions{Live: true, Table: t, MaxBytes: b.Size, MaxFiles: b.Inodes, Skip: func(name string) bool {
 		area, _, _ := strings.Cut(name, "/")

@@ -64,8 +64,8 @@ func CheckPath(path string) error {
 	return err
 }
 
-// Abs returns a path as an absolute one without needless slashes and dots. An absolute one that no method accepts stays
-// as it is, so that they refuse it.
+// Abs returns a path as an absolute one without needless slashes and dots. An absolute path that no method accepts is
+// returned unchanged, so that they refuse it.
 func Abs(path string) (string, error) {
 	p, err := parse(path)
 	switch {

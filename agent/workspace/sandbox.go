@@ -18,7 +18,7 @@ type Sandbox struct {
 	Tree   *Tree  // for its files. After the sandbox has ended, the calls are refused
 	Volume Volume // for the mounts of a run. It stays open between Acquire and release
 
-	// Packing is held by the caller of Pack: the modes that it lends, and the runs that the caller freezes, are one's own.
+	// Packing is held by the caller of Pack: a second one would thaw the runs and restore the file modes too early.
 	Packing sync.Mutex
 
 	store   *Store

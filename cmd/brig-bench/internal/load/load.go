@@ -1,6 +1,6 @@
-// Package load is what the benchmark runs beside itself: the operations that a process performs in a jail, the server
-// that some of them talk to, and brigd. The binary is its own payload: with the hidden command `load` it performs one
-// operation and prints how long it took.
+// Package load has the benchmark's payload, which performs operations in a jail, the server that some of them talk to,
+// and the start of brigd. The binary is its own payload: with the hidden command `load` it performs one operation and
+// prints how long it took.
 package load
 
 import (
@@ -19,7 +19,8 @@ import (
 // Subcommand is the hidden command that performs an operation: Perform with the arguments after it.
 const Subcommand = "load"
 
-// operations are what a payload can be asked for: N times at something, for the nanoseconds of each or of all.
+// operations are those that a payload can perform. Each does something N times, and returns the nanoseconds of each
+// time or of all.
 var operations = map[string]func(Request) ([]int64, error){
 	"getppid": fastest(getppid), "read": fastest(read), "open": fastest(open), "socket": fastest(socket),
 	"net-down": transfer, "net-up": transfer, "net-dial": exchanges, "net-connect": exchanges,

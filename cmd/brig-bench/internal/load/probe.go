@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A probe repeats an operation for one answer: other work of the machine has disturbed the fastest time least. What
-// takes longer than enough is not repeated.
+// A probe is repeated and its fastest time counts, since other work of the machine has disturbed that one least. A
+// probe that takes longer than enough is not repeated.
 const (
 	tries  = 5
 	enough = 25 * time.Millisecond

@@ -57,7 +57,7 @@ queue shows length, rate, workers, and the runs that were given up. requeue lets
 Exit codes: 0; submit --wait: as the command; map: 1 if a job was refused; 125 brigd could not do it.
 `
 
-// client is what the three commands share.
+// client has the flags and the connection of the three commands.
 type client struct {
 	out, errs io.Writer
 	http      http.Client
@@ -156,7 +156,7 @@ func (c *client) call(ctx context.Context, method, path string, body []byte, out
 		return time.Second, err
 	case w.StatusCode >= 300:
 		no := &nsjail.Refusal{Message: w.Status, Layer: "request"}
-		_ = json.Unmarshal(text, no) // what is no JSON is the status alone
+		_ = json.Unmarshal(text, no) // without JSON, the refusal has the status only
 		if seconds, err := strconv.Atoi(w.Header.Get("Retry-After")); err == nil {
 			after = time.Duration(seconds) * time.Second
 		}

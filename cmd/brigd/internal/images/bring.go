@@ -21,7 +21,7 @@ import (
 
 const (
 	parallel = 3 // layers that are received at once
-	attempts = 5 // for one layer, each of which goes on where the last one ended
+	attempts = 5 // for one layer; each continues where the last one ended
 )
 
 // pull brings images from registries.
@@ -232,7 +232,7 @@ func receive(w *image.Writer, o *origin, list []image.Layer, show *progress) (al
 	}
 }
 
-// receive receives a layer. If the connection breaks, it goes on where it was.
+// receive receives a layer. If the connection breaks, it continues from there.
 func (a *arrival) receive(w *image.Writer, o *origin, show *progress) error {
 	fetch := func(from int64) (io.ReadCloser, int64, error) { return o.fetch(a.Digest, from) }
 	for try := 1; ; try++ {

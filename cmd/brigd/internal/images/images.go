@@ -172,7 +172,7 @@ func (c *command) settings() map[string]func(string) error {
 	}
 }
 
-// setEnv sets a variable in its place, or as the last one.
+// setEnv replaces the value of a variable, or appends the variable.
 func setEnv(c *v1.Config, name, value string) {
 	i := slices.IndexFunc(c.Env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
 	if i < 0 {

@@ -71,7 +71,7 @@ func (o *origin) manifest(text []byte, want v1.Platform, depth int) ([]byte, err
 	return o.manifest(text, want, depth+1)
 }
 
-// isIndex reports whether a text is an index, and not a manifest. What could be taken for both is refused.
+// isIndex reports whether a text is an index, and not a manifest. A text that could be read as either is an error.
 func isIndex(text []byte) (bool, error) {
 	var m struct {
 		SchemaVersion int             `json:"schemaVersion"`

@@ -163,7 +163,8 @@ func (c *bounded) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// become sets the state. Who waits for a place may close the connection from now on, if the state allows it.
+// become sets the state, and wakes the listeners that wait for a place: they may close the connection if its state
+// allows it.
 func (c *bounded) become(s state) {
 	c.bound.mu.Lock()
 	defer c.bound.mu.Unlock()

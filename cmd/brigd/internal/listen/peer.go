@@ -21,7 +21,8 @@ type Peer struct {
 	UID   int
 }
 
-// Own reports whether the peer is root or the user of this process, who could do without brigd all that brigd does.
+// Own reports whether the peer is root or the user of this process, who both could do everything that brigd does
+// without it.
 func (p Peer) Own() bool { return p.Local && (p.UID == 0 || p.UID == os.Geteuid()) }
 
 // guarded is a listener that accepts only permitted users.

@@ -221,8 +221,8 @@ func told(a *engine.Response) []string {
 // maxDenied is how many refused system calls a model is told of.
 const maxDenied = 5
 
-// denied returns a line for each of the system calls that the jail refused most often. What would allow them is for the
-// operator: a model cannot ask for it.
+// denied returns a line for each of the system calls that the jail refused most often. It leaves out what would allow
+// them, since only the operator can do that.
 func denied(list []nsjail.Denial) string {
 	var b strings.Builder
 	list = slices.DeleteFunc(slices.Clone(list), func(d nsjail.Denial) bool { return d.Layer != "syscall" })

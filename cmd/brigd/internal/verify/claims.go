@@ -15,9 +15,9 @@ import (
 	"brig/nsjail"
 )
 
-// weakness returns the settings with which the configuration does not claim what is attacked, or "": those that the
-// attack's header names in unless, and those that switch the mitigation off, if they are settings only. off is the
-// Spec of the latter.
+// weakness returns the settings by which the configuration drops the protection that an attack tests, or "". They are
+// those that the attack's header lists under unless, and those that switch the mitigation off, if settings alone do so.
+// off is the Spec that switches it off.
 func (c *config) weakness(a *attack.Attack, off *nsjail.Spec) string {
 	for _, u := range a.Unless {
 		if dir, ok := strings.CutPrefix(u, "bind="); ok {
@@ -79,7 +79,7 @@ func matches(has, want any) bool {
 var flags = map[string]string{"no_init": "--no-init", "rootfs.writable": "--rootfs-writable", "rootfs.path": "--rootfs",
 	"limits.rlimits": "--ulimit", "limits.processes": "--pids-limit"}
 
-// settings returns the flags of what is wanted.
+// settings returns the flags of the wanted settings.
 func settings(has, want any, at string) string {
 	w, ok := want.(map[string]any)
 	h, _ := has.(map[string]any)

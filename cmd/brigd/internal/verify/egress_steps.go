@@ -18,8 +18,9 @@ import (
 	"brig/testdata"
 )
 
-// stepVariable names what a process of verify does: it is in a mount namespace of its own, it is in a rig, or it makes
-// one jail there. The second has the capabilities that the rig needs, and the third has those of the caller.
+// stepVariable names the step that a process of verify performs: the rest of verify in a new mount namespace, the
+// attacks of a rig, or one jail in a rig. The second has the capabilities that the rig needs, and the third has those
+// of the caller.
 const (
 	stepVariable = "BRIG_VERIFY_STEP"
 	stepPrivate  = "private"
@@ -27,8 +28,8 @@ const (
 	stepJail     = "jail"
 )
 
-// step does what stepVariable names. Its standard input has what to do, and is open as long as the process that has
-// started it lives.
+// step performs the step that stepVariable names. It reads its task from standard input, which stays open as long as
+// the process that has started it lives.
 func step(name string, stdin io.Reader, stdout io.Writer) error {
 	in := json.NewDecoder(stdin)
 	var answer any
@@ -79,7 +80,8 @@ func runRig(t *task) (list []Row) {
 	return list
 }
 
-// perform runs one attack. It has held if that is the payload's last word, and no server or packet contradicts it.
+// perform runs one attack. The jail has held if that is the payload's verdict, and no server and no packet contradicts
+// it.
 func (t *task) perform(r *rig.Rig, a *rig.Attack) (Result, string) {
 	if a.Needs6 && !r.IPv6 {
 		return NotApplicable, "this machine has no IPv6"

@@ -105,9 +105,9 @@ func merge(texts []string) (*nsjail.Spec, error) {
 // secret is the value of secrets that are made for attacks to find.
 const secret = "host-secret-env"
 
-// base returns the configuration in which an attack can do no harm to what is the caller's: what is mounted writable is
-// read-only, secrets have another value, and no core is dumped. The output is not that of a terminal, and no port of
-// the host is taken, since several jails run at the same time.
+// base returns the configuration with changes that keep an attack from harming the caller's files: writable mounts
+// become read-only, secrets get another value, and no core is dumped. There is no terminal and no published port, since
+// several jails run at the same time.
 func (c *config) base(a *attack.Attack) *nsjail.Spec {
 	s := c.spec.Clone()
 	s.TTY, s.Publish = false, nil
@@ -130,7 +130,8 @@ func (c *config) base(a *attack.Attack) *nsjail.Spec {
 	return s
 }
 
-// needs are what attacks need of a configuration: each returns why it is not there, or puts it into the jail.
+// needs has a function for each thing that attacks need. It adds the thing to the jail, or returns why the
+// configuration does not have it.
 var needs = []func(c *config, want, jail *nsjail.Spec) string{
 	func(c *config, want, jail *nsjail.Spec) string {
 		if want.Rootfs.Path == "" {
@@ -209,8 +210,8 @@ func top(mounts []nsjail.Mount) (list []nsjail.Mount) {
 	return list
 }
 
-// find returns a mount of the configuration that is of the same kind. What cannot be done to a live read-only bind
-// cannot be done to another one, either.
+// find returns a mount of the configuration that is of the same kind. An attack that fails on one read-only bind of a
+// live directory fails on any other, too.
 func (c *config) find(m *nsjail.Mount) *nsjail.Mount {
 	for i := range c.spec.Mounts {
 		if own := &c.spec.Mounts[i]; kindOf(own) == kindOf(m) {

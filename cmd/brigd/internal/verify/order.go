@@ -79,7 +79,7 @@ type candidate struct {
 	row *Row
 }
 
-// all performs the attacks, several at a time, and at the end those that do harm if they get through.
+// all performs the attacks, several at a time, and last those that do harm if they get through.
 func (v *verifier) all(attacks []*attack.Attack, why string, harmful bool) ([]Row, error) {
 	rows := make([]Row, len(attacks))
 	var now, last []*candidate

@@ -24,7 +24,7 @@ type bounded struct {
 	limit int
 }
 
-// Write keeps what there is room for.
+// Write keeps as much as there is room for, and drops the rest.
 func (b *bounded) Write(p []byte) (int, error) {
 	b.kept = append(b.kept, p[:min(len(p), b.limit-len(b.kept))]...)
 	return len(p), nil
@@ -39,7 +39,7 @@ type verifier struct {
 	ctx    context.Context
 }
 
-// perform performs an attack that fits, and returns what became of it.
+// perform performs an attack that fits, and returns its result and the detail for the report.
 func (v *verifier) perform(a *attack.Attack, f *fit) (result Result, detail string) {
 	runtime.LockOSThread() // a set-up may change this thread, which ends with the goroutine
 	s, err := a.New(v.uid)
@@ -122,7 +122,7 @@ func (v *verifier) run(a *attack.Attack, f *fit, s *attack.Scene) (Result, strin
 // tighter reports whether a filter refuses what the default one permits, and nothing less.
 func tighter(seccomp string) bool { return seccomp == "strict" || seccomp == "compute" }
 
-// said returns what stands after the verdict.
+// said returns the payload's text after the verdict.
 func said(out []byte) string {
 	_, text, _ := strings.Cut(lastLine(out), " ")
 	return text

@@ -26,7 +26,7 @@ type python struct {
 // own is the root's own python3.
 func own() *python { return &python{words: []string{"python3"}} }
 
-// usr is what a jail shows of a lent python3, and where.
+// usr is the directory of the machine that has the lent python3, and usrThere is where the jail shows it.
 const usr, usrThere = "/usr", attack.Dir + "/usr"
 
 // lent returns the machine's python3 for a root that has none: its /usr is shown elsewhere, and python is started by

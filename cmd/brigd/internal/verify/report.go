@@ -10,7 +10,7 @@ import (
 	"brig/internal/attack"
 )
 
-// Result is what became of an attack.
+// Result is the outcome of an attack.
 type Result string
 
 // The results.
@@ -48,7 +48,7 @@ type Report struct {
 	Attacks []Row          `json:"attacks"`
 }
 
-// notes say in what an attack's jail differs from the configuration.
+// notes describe how the jail of an attack differs from the configuration.
 var notes = []string{
 	"each jail has the attack in " + attack.Dir + ", or in the process tier as an argument, and no --tty or --publish",
 	"directories that are mounted writable are read-only in attacks; " +

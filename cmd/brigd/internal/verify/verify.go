@@ -146,7 +146,7 @@ func (o *options) read(stdin io.Reader) (*nsjail.Spec, error) {
 	return s, nil
 }
 
-// attacks returns those that are asked for: by layer, and those on a network by name.
+// attacks returns the attacks that the flags select: those of testdata/escape, and those of testdata/egress.
 func (o *options) attacks() ([]*attack.Attack, []*rig.Attack, error) {
 	list, err := attack.Load(testdata.Files, "escape")
 	if err != nil {
@@ -196,13 +196,13 @@ func pick(only string, names []string) (map[string]bool, error) {
 	return picked, nil
 }
 
-// private runs the rest of verify, for root, in a process with a mount namespace of its own, where set-ups may mount:
-// nothing of that stays on the host, whatever happens. The code is -1 if the caller is to go on itself.
+// private runs the rest of verify for root in a process with a new mount namespace. The mounts that attacks prepare
+// disappear with it in any case. The code is -1 if the caller must continue itself.
 func private(args []string) (code int, err error) {
 	if os.Geteuid() != 0 || os.Getenv(stepVariable) == stepPrivate {
 		return -1, os.Unsetenv(stepVariable)
 	}
-	runtime.LockOSThread() // Pdeathsig is of the thread
+	runtime.LockOSThread() // Pdeathsig is sent when this thread ends
 	cmd := exec.Command("/proc/self/exe", append([]string{"verify"}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), stepVariable+"="+stepPrivate)

@@ -1,6 +1,7 @@
 // Package yamljson writes a YAML document as JSON, for programs without a YAML library: brig convert.
 //
-// The text may be hostile. An alias is written out each time, so what is written is bounded, and not only what is read.
+// The text may be hostile. Each alias is expanded, so the size of the output is bounded, and not only that of the
+// input.
 package yamljson
 
 import (
