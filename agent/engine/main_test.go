@@ -14,11 +14,7 @@ func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
 func newEngine(t *testing.T, o Options) *Engine {
 	t.Helper()
 	e := must.Get(New(o))(t)
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, e.Close()) })
 	return e
 }
 

@@ -33,11 +33,7 @@ func park(t *testing.T, l *Languages, language string, modules ...string) (takes
 	kind.Args, kind.Env, kind.Mounts = h.Args, h.Env, h.Mounts
 	r := runner(t)
 	must.Do(t, r.PrestartRunning(kind, 1))
-	t.Cleanup(func() {
-		if err := r.PrestartRunning(kind, 0); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, r.PrestartRunning(kind, 0)) })
 	return func(s story) (cold, warm outcome) {
 		t.Helper()
 		for r.Parked(kind).Ready == 0 {

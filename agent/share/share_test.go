@@ -79,11 +79,7 @@ func dirs(t *testing.T, names ...string) string {
 func set(t *testing.T, shares ...Share) *Set {
 	t.Helper()
 	s := must.Get(Open(shares))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, s.Close()) })
 	return s
 }
 

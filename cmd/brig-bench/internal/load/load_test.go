@@ -64,11 +64,7 @@ func TestPerformRefuses(t *testing.T) {
 func tool(t *testing.T, j peers.Job) *peers.Ready {
 	t.Helper()
 	r := must.Get(peers.Relays(&peers.Host{Dir: t.TempDir(), Brig: "/no/brig"})[0].Prepare(j))(t)
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, r.Close()) })
 	return r
 }
 

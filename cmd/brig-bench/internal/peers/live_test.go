@@ -17,11 +17,7 @@ func live(t *testing.T) []*Tool {
 	for dir := h.Dir; dir != "/" && dir != os.TempDir(); dir = dir[:strings.LastIndexByte(dir, '/')] { // runc's stranger must get there
 		must.Do(t, os.Chmod(dir, 0o755))
 	}
-	t.Cleanup(func() {
-		if err := h.Remove(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, h.Remove()) })
 	return slices.DeleteFunc(All(h), func(tool *Tool) bool {
 		return tool.Info.Absent != "" || !slices.Contains([]string{"brig Runner", "brig Runner, pool", "bubblewrap, no filter", "bubblewrap", "runc", "crun"}, tool.Info.Name)
 	})

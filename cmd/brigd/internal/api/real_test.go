@@ -46,11 +46,7 @@ func newReal(t *testing.T) *rig {
 	table := &live.Table{}
 	e := must.Get(engine.New(engine.Options{Wrap: table.Wrap}))(t)
 	g := newRig(t, Options{Engine: e, Live: table, Version: "test"})
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, e.Close()) })
 	return g
 }
 

@@ -71,11 +71,7 @@ func issuer(t *testing.T) (*engine.Engine, ed25519.PrivateKey) {
 	}
 	ledger := must.Get(token.OpenLedger(t.TempDir() + "/state"))(t)
 	e := must.Get(engine.New(engine.Options{TokenKeys: []ed25519.PublicKey{public}, Ledger: ledger}))(t)
-	t.Cleanup(func() {
-		if err := errors.Join(e.Close(), ledger.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, errors.Join(e.Close(), ledger.Close())) })
 	return e, private
 }
 

@@ -36,11 +36,7 @@ func declared() string { return filepath.Join(asuser.Dir(), "tools.yaml") }
 func realEngine(t *testing.T) *engine.Engine {
 	t.Helper()
 	e := must.Get(engine.New(engine.Options{}))(t)
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, e.Close()) })
 	return e
 }
 
