@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/certs"
 	"brig/internal/test/must"
 )
 
@@ -120,8 +121,7 @@ func TestQueueNetworkCut(t *testing.T) {
 		ip(i, "link set cable up")
 		ip(i, "link set lo up")
 	}
-	ca, key := certificate(t, d, "ca", nil, nil)
-	certificate(t, d, "server", ca, key)
+	certs.New(t, d, "ca").Issue("server")
 	queueServer(t, d, fmt.Sprintf("listen: 10.9.0.1:4222\nauthorization {users: [{user: brig, password: secret}]}\n"+
 		"tls {cert_file: %q, key_file: %q}\n", d+"/server.pem", d+"/server.key"), in(0).Args...)
 	at := []string{"--jetstream", "nats://brig:secret@10.9.0.1:4222", "--jetstream-ca", d + "/ca.pem"}

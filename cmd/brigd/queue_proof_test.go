@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
 
+	"brig/internal/test/certs"
 	"brig/internal/test/must"
 )
 
@@ -16,10 +17,10 @@ import (
 func TestQueueProof(t *testing.T) {
 	once(t)
 	d := dir(t)
-	ca, key := certificate(t, d, "ca", nil, nil)
-	certificate(t, d, "server", ca, key)
-	certificate(t, d, "client", ca, key)
-	certificate(t, d, "stranger", nil, nil)
+	ca := certs.New(t, d, "ca")
+	ca.Issue("server")
+	ca.Issue("client")
+	certs.New(t, d, "stranger")
 	port := freePort(t)
 	queueServer(t, d, fmt.Sprintf("listen: 127.0.0.1:%d\nauthorization {users: [{user: brig, password: secret}]}\n"+
 		"tls {cert_file: %q, key_file: %q, ca_file: %q, verify: true}\n", port, d+"/server.pem", d+"/server.key", d+"/ca.pem"))

@@ -53,6 +53,7 @@ var ours = map[string][]string{
 	"brig/image":                {"brig/layer"},
 	"brig/internal/rig":         {"brig/internal/attack"},
 	"brig/internal/test/asuser": {},
+	"brig/internal/test/certs":  {"brig/internal/test/must"},
 	"brig/internal/test/count":  {},
 	"brig/internal/test/egress": {},
 	"brig/internal/test/golden": {},

@@ -1,16 +1,10 @@
 package api
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"strings"
@@ -19,44 +13,32 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/internal/test/certs"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
-// certificate makes a certificate that signs itself.
-func certificate(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
-		DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
-	der := must.Get(x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key))(t)
-	parsed := must.Get(x509.ParseCertificate(der))(t)
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-}
-
 // A client certificate is enough by TCP; over HTTP/2 everything is as over HTTP/1.
 func TestClientCertificates(t *testing.T) {
-	server, roots := certificate(t, "server")
-	alice, clients := certificate(t, "alice")
+	servers, clients := certs.New(t, t.TempDir(), "ca"), certs.New(t, t.TempDir(), "ca")
+	servers.Issue("server")
+	clients.Issue("alice")
 	o := filled(Options{Engine: newFake(), BodyTime: 200 * time.Millisecond,
 		Authenticate: func(r *http.Request) (engine.Caller, *nsjail.Refusal) {
 			return engine.Caller{Agent: r.TLS.VerifiedChains[0][0].Subject.CommonName}, nil
 		}})
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	srv := HTTPServer(New(o), o.Logger)
-	srv.TLSConfig = &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: clients,
+	srv.TLSConfig = &tls.Config{Certificates: []tls.Certificate{servers.Load("server")}, ClientCAs: clients.Pool,
 		ClientAuth: tls.VerifyClientCertIfGiven, MinVersion: tls.VersionTLS13}
 	go srv.ServeTLS(l, "", "")
 	t.Cleanup(func() { srv.Close() })
 	url := fmt.Sprintf("https://localhost:%d", l.Addr().(*net.TCPAddr).Port)
 	for _, two := range []bool{false, true} {
 		for _, known := range []bool{false, true} {
-			config := &tls.Config{RootCAs: roots, ServerName: "localhost"}
+			config := &tls.Config{RootCAs: servers.Pool, ServerName: "localhost"}
 			if known {
-				config.Certificates = []tls.Certificate{alice}
+				config.Certificates = []tls.Certificate{clients.Load("alice")}
 			}
 			tr := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: two}
 			c := &http.Client{Transport: tr}

@@ -3,25 +3,17 @@ package listen
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"brig/internal/test/certs"
 	"brig/internal/test/must"
 )
 
@@ -124,52 +116,12 @@ func TestClosedWhileFull(t *testing.T) {
 	}
 }
 
-// authority signs certificates for a test.
-type authority struct {
-	t    *testing.T
-	dir  string
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T) *authority {
-	a := &authority{t: t, dir: t.TempDir()}
-	a.cert, a.key = a.issue("ca", nil)
-	return a
-}
-
-// issue makes NAME.pem and NAME.key in the authority's directory.
-func (a *authority) issue(name string, use []x509.ExtKeyUsage) (*x509.Certificate, *ecdsa.PrivateKey) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, ExtKeyUsage: use,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: use == nil, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
-	parent, signer := a.cert, a.key
-	if parent == nil {
-		parent, signer = c, key
-	}
-	der := must.Get(x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer))(a.t)
-	keyDER := must.Get(x509.MarshalPKCS8PrivateKey(key))(a.t)
-	for file, block := range map[string]*pem.Block{name + ".pem": {Type: "CERTIFICATE", Bytes: der}, name + ".key": {Type: "PRIVATE KEY", Bytes: keyDER}} {
-		must.Do(a.t, os.WriteFile(filepath.Join(a.dir, file), pem.EncodeToMemory(block), 0o600))
-	}
-	if c, err = x509.ParseCertificate(der); err != nil {
-		a.t.Fatal(err)
-	}
-	return c, key
-}
-
-func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
-
 func TestMutualTLS(t *testing.T) {
-	a, stranger := newAuthority(t), newAuthority(t)
-	a.issue("server", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth})
-	a.issue("coder", []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth})
-	stranger.issue("coder", []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth})
-	c := must.Get(TLSFiles{Cert: a.path("server.pem"), Key: a.path("server.key"), ClientCA: a.path("ca.pem")}.Config())(t)
+	a, stranger := certs.New(t, t.TempDir(), "ca"), certs.New(t, t.TempDir(), "ca")
+	a.Issue("server")
+	a.Issue("coder")
+	stranger.Issue("coder")
+	c := must.Get(TLSFiles{Cert: a.Path("server.pem"), Key: a.Path("server.key"), ClientCA: a.Path("ca.pem")}.Config())(t)
 	l := must.Get(TCP(t.Context(), "127.0.0.1:0", c, NewBound(8)))(t)
 	defer l.Close()
 	names := make(chan string)
@@ -189,14 +141,11 @@ func TestMutualTLS(t *testing.T) {
 			names <- name
 		}
 	}()
-	pool := x509.NewCertPool()
-	pool.AddCert(a.cert)
-	for _, from := range []*authority{a, stranger, nil} {
-		cc := &tls.Config{RootCAs: pool}
+	for _, from := range []*certs.Authority{a, stranger, nil} {
+		cc := &tls.Config{RootCAs: a.Pool}
 		want := "refused"
 		if from != nil {
-			pair := must.Get(tls.LoadX509KeyPair(from.path("coder.pem"), from.path("coder.key")))(t)
-			cc.Certificates = []tls.Certificate{pair}
+			cc.Certificates = []tls.Certificate{from.Load("coder")}
 		}
 		if from == a {
 			want = "coder"
@@ -215,28 +164,28 @@ func TestMutualTLS(t *testing.T) {
 }
 
 func TestTLSFiles(t *testing.T) {
-	a := newAuthority(t)
-	a.issue("s", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth})
-	a.issue("o", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth})
+	a := certs.New(t, t.TempDir(), "ca")
+	a.Issue("s")
+	a.Issue("o")
 	if c, err := (TLSFiles{}).Config(); c != nil || err != nil {
 		t.Errorf("nothing: %v, %v", c, err)
 	}
-	must.Do(t, unix.Mkfifo(a.path("fifo"), 0o600))
-	must.Do(t, os.WriteFile(a.path("huge"), bytes.Repeat([]byte("x"), maxFile+1), 0o600))
+	must.Do(t, unix.Mkfifo(a.Path("fifo"), 0o600))
+	must.Do(t, os.WriteFile(a.Path("huge"), bytes.Repeat([]byte("x"), maxFile+1), 0o600))
 	for want, f := range map[string]TLSFiles{
-		"private key":       {Cert: a.path("s.pem")},
-		"certificate":       {Key: a.path("s.key")},
-		"its own key":       {Cert: a.path("s.pem"), Key: a.path("o.key")},
-		"no regular file":   {Cert: a.path("fifo"), Key: a.path("s.key")},
-		"larger than":       {Cert: a.path("huge"), Key: a.path("s.key")},
-		"no certificate in": {Cert: a.path("s.pem"), Key: a.path("s.key"), ClientCA: a.path("s.key")},
+		"private key":       {Cert: a.Path("s.pem")},
+		"certificate":       {Key: a.Path("s.key")},
+		"its own key":       {Cert: a.Path("s.pem"), Key: a.Path("o.key")},
+		"no regular file":   {Cert: a.Path("fifo"), Key: a.Path("s.key")},
+		"larger than":       {Cert: a.Path("huge"), Key: a.Path("s.key")},
+		"no certificate in": {Cert: a.Path("s.pem"), Key: a.Path("s.key"), ClientCA: a.Path("s.key")},
 	} {
 		if _, err := f.Config(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	must.Do(t, os.Chmod(a.path("s.key"), 0o644))
-	if _, err := (TLSFiles{Cert: a.path("s.pem"), Key: a.path("s.key")}).Config(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	must.Do(t, os.Chmod(a.Path("s.key"), 0o644))
+	if _, err := (TLSFiles{Cert: a.Path("s.pem"), Key: a.Path("s.key")}).Config(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a key that everybody can read: %v", err)
 	}
 }
