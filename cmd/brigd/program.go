@@ -133,20 +133,12 @@ const options = "These are the flags of serve and mcp. Each has a key, in bracke
 // manualRest writes the sections of brigd(8) that follow the flags.
 func manualRest(m *cli.Page) {
 	m.Section("SOCKETS", strings.Join(strings.Fields(socketText), " "))
-	m.Section("BRIGD IMAGE")
-	m.Verbatim(images.Usage)
-	m.Section("BRIGD POLICY")
-	m.Verbatim(policycmd.Usage)
-	m.Section("BRIGD TOKEN")
-	m.Verbatim(tokencmd.Usage)
-	m.Section("BRIGD AUDIT")
-	m.Verbatim(auditcmd.Usage)
-	m.Section("BRIGD YAML")
-	m.Verbatim(yamljson.Usage)
-	m.Section("BRIGD SUBMIT, MAP AND QUEUE")
-	m.Verbatim(batch.Usage)
-	m.Section("BRIGD VERIFY")
-	m.Verbatim(verify.Usage)
+	for _, c := range [][2]string{{"IMAGE", images.Usage}, {"POLICY", policycmd.Usage}, {"TOKEN", tokencmd.Usage},
+		{"AUDIT", auditcmd.Usage}, {"YAML", yamljson.Usage}, {"SUBMIT, MAP AND QUEUE", batch.Usage},
+		{"VERIFY", verify.Usage}} {
+		m.Section("BRIGD " + c[0])
+		m.Verbatim(c[1])
+	}
 	m.Section("SIGNALS", "After SIGTERM, SIGINT or SIGHUP no more runs are accepted; those that were accepted may go on "+
 		"for --drain-timeout. A second signal cancels them.")
 	m.Section("EXIT STATUS")
