@@ -36,14 +36,9 @@ func newGuardedWith(t *testing.T, o Options) *guarded {
 	t.Helper()
 	dir := t.TempDir()
 	g := &guarded{t: t, log: filepath.Join(dir, "audit.jsonl"), state: filepath.Join(dir, "state")}
-	log, err := audit.Open(audit.Options{Path: g.log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(audit.Open(audit.Options{Path: g.log}))(t)
 	t.Cleanup(func() { _ = log.Close() })
-	if g.ledger, err = token.OpenLedger(g.state); err != nil {
-		t.Fatal(err)
-	}
+	g.ledger = must.Get(token.OpenLedger(g.state))(t)
 	t.Cleanup(func() { _ = g.ledger.Close() })
 	pub, key, err := ed25519.GenerateKey(nil)
 	if err != nil {

@@ -105,9 +105,7 @@ func TestPublishSurvivesWhoeverGoesFirst(t *testing.T) {
 	}
 	again := must.Get(net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(to)))(t)
 	defer again.Close()
-	if c, err = net.Dial("tcp4", host.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
+	c = must.Get(net.Dial("tcp4", host.Addr().String()))(t)
 	defer c.Close()
 	if _, err := again.AcceptTCP(); err != nil {
 		t.Error(err)

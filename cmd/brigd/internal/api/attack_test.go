@@ -15,6 +15,7 @@ import (
 
 	"brig/agent/engine"
 	"brig/cmd/brigd/internal/front"
+	"brig/internal/test/must"
 )
 
 func TestMalformedBodies(t *testing.T) {
@@ -69,14 +70,9 @@ func (g *rig) raw(network, request string) (answers []*http.Response) {
 	if network == "tcp" {
 		address = g.tcp
 	}
-	c, err := net.Dial(network, address)
-	if err != nil {
-		g.Fatal(err)
-	}
+	c := must.Get(net.Dial(network, address))(g)
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		g.Fatal(err)
-	}
+	must.Do(g, c.SetDeadline(time.Now().Add(10*time.Second)))
 	go io.WriteString(c, request) // the server may close before it has read everything
 	for r := bufio.NewReader(c); ; {
 		resp, err := http.ReadResponse(r, nil)

@@ -110,10 +110,7 @@ func document(t *testing.T) *openapi3.T {
 // request makes a request; headers are pairs.
 func (g *rig) request(method, path, body string, headers ...string) *http.Request {
 	g.Helper()
-	r, err := http.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
-	if err != nil {
-		g.Fatal(err)
-	}
+	r := must.Get(http.NewRequest(method, "http://localhost"+path, strings.NewReader(body)))(g)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -133,13 +130,8 @@ func (g *rig) send(status int, r *http.Request) *reply {
 	g.Helper()
 	var sent []byte
 	if r.GetBody != nil {
-		b, err := r.GetBody()
-		if err != nil {
-			g.Fatal(err)
-		}
-		if sent, err = io.ReadAll(b); err != nil {
-			g.Fatal(err)
-		}
+		b := must.Get(r.GetBody())(g)
+		sent = must.Get(io.ReadAll(b))(g)
 	}
 	resp, err := g.client.Do(r)
 	if err != nil {

@@ -79,10 +79,7 @@ func issuer(t *testing.T) (*engine.Engine, ed25519.PrivateKey) {
 func (g *rig) begun(headers ...string) (id string, end func()) {
 	g.Helper()
 	r := g.request("POST", "/v1/run?stdin=stream", `{"code":"wait"}`, append(headers, "Accept", ndjsonType)...)
-	resp, err := g.client.Do(r)
-	if err != nil {
-		g.Fatal(err)
-	}
+	resp := must.Get(g.client.Do(r))(g)
 	id = resp.Header.Get("X-Run-Id")
 	late := time.AfterFunc(10*time.Second, func() { resp.Body.Close() })
 	return id, func() {

@@ -23,10 +23,7 @@ type event struct {
 // open starts a streamed run and returns its events as they come.
 func (g *rig) open(ctx context.Context, path, body, kind string) (*http.Response, func() event) {
 	g.Helper()
-	resp, err := g.client.Do(g.request("POST", path, body, "Accept", kind).WithContext(ctx))
-	if err != nil {
-		g.Fatal(err)
-	}
+	resp := must.Get(g.client.Do(g.request("POST", path, body, "Accept", kind).WithContext(ctx)))(g)
 	g.Cleanup(func() { resp.Body.Close() })
 	if resp.StatusCode != 200 {
 		text, _ := io.ReadAll(resp.Body)
@@ -42,9 +39,7 @@ func (g *rig) open(ctx context.Context, path, body, kind string) (*http.Response
 		if err != nil {
 			g.Fatalf("%q: %v", line, err)
 		}
-		if err := json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &e); err != nil {
-			g.Fatal(err)
-		}
+		must.Do(g, json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &e))
 		return e
 	}
 }
