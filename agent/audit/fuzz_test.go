@@ -16,7 +16,7 @@ import (
 	"brig/nsjail"
 )
 
-// What ParseLine accepts is what build makes of it, byte for byte up to the event's own fields.
+// A line that parseLine accepts is what build makes of it, byte for byte up to the event's own fields.
 func FuzzParseLine(f *testing.F) {
 	fields := must.Get(Event{Kind: RunEnd, Run: "r", Status: "ok", Usage: []byte(`{"wall_ms":1.5}`)}.encode())(f)
 	line, _ := build(7, time.Unix(1<<30, 5), origin, fields)
@@ -28,11 +28,11 @@ func FuzzParseLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > tailSize { // give it a hash that fits, or nothing would get any further
 			line, _ := build(1, time.Unix(0, 0), origin, data)
-			if l, err := ParseLine(line[:len(line)-1]); err == nil && (l.Seq != 1 || l.Prev != origin) {
+			if l, err := parseLine(line[:len(line)-1]); err == nil && (l.Seq != 1 || l.Prev != origin) {
 				t.Fatalf("%s is read as number %d", line, l.Seq)
 			}
 		}
-		l, err := ParseLine(data)
+		l, err := parseLine(data)
 		if err != nil {
 			return
 		}
@@ -52,7 +52,7 @@ func FuzzEncode(f *testing.F) {
 		if !utf8.Valid(line) || strings.ContainsFunc(string(line), func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Fatalf("%q", line)
 		}
-		l := must.Get(ParseLine(line))(t)
+		l := must.Get(parseLine(line))(t)
 		if utf8.ValidString(run) && len(run) <= maxName && l.Run != run {
 			t.Fatalf("%q was written as %q", run, l.Run)
 		}

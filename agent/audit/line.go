@@ -46,9 +46,9 @@ func build(seq uint64, at time.Time, prev string, fields []byte) (line []byte, h
 	return append(line, hashField+hash+"\"}\n"...), hash
 }
 
-// ParseLine parses a line without its newline, and checks its format and its hash. It does not check its place in the
+// parseLine parses a line without its newline, and checks its format and its hash. It does not check its place in the
 // chain.
-func ParseLine(data []byte) (*Line, error) {
+func parseLine(data []byte) (*Line, error) {
 	if len(data) > MaxLine {
 		return nil, fmt.Errorf("it is longer than %d bytes", MaxLine)
 	}

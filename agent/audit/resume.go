@@ -105,7 +105,7 @@ func (l *Log) chain(data []byte) (good int, err error) {
 			return good, nil
 		}
 		text := data[good : good+end]
-		line, err := ParseLine(text)
+		line, err := parseLine(text)
 		if err == nil && (l.seq > 0 || line.Seq == 1) {
 			err = line.follows(l.seq, l.hash)
 		}

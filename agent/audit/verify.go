@@ -195,7 +195,7 @@ func (c *checker) file(f *os.File) error {
 }
 
 func (c *checker) line(text []byte) error {
-	l, err := ParseLine(text)
+	l, err := parseLine(text)
 	if err != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ func (c *checker) signature(l *Line) error {
 		return errors.New("its signature is not base64")
 	}
 	for _, k := range c.o.Keys {
-		if len(k) == ed25519.PublicKeySize && KeyID(k) == l.Key && ed25519.Verify(k, signedText(l.Seq, l.Prev), sig) {
+		if len(k) == ed25519.PublicKeySize && keyID(k) == l.Key && ed25519.Verify(k, signedText(l.Seq, l.Prev), sig) {
 			c.r.Signed = l.Seq
 			return nil
 		}

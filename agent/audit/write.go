@@ -103,7 +103,7 @@ func (l *Log) checkpoint() error {
 		return nil
 	}
 	sig := ed25519.Sign(l.o.Key, signedText(l.seq+1, l.hash))
-	err := l.own(Event{Kind: LogCheckpoint, Key: KeyID(l.o.Key.Public().(ed25519.PublicKey)),
+	err := l.own(Event{Kind: LogCheckpoint, Key: keyID(l.o.Key.Public().(ed25519.PublicKey)),
 		Signature: base64.StdEncoding.EncodeToString(sig)}, l.putHere)
 	if err == nil {
 		l.since = 0
@@ -111,8 +111,8 @@ func (l *Log) checkpoint() error {
 	return err
 }
 
-// KeyID returns the id of a public key: 16 hexadecimal digits of its SHA-256.
-func KeyID(key ed25519.PublicKey) string { return digest(key)[:16] }
+// keyID returns the id of a public key: 16 hexadecimal digits of its SHA-256.
+func keyID(key ed25519.PublicKey) string { return digest(key)[:16] }
 
 // rotate starts a new file, whose first line continues the chain, and renames the old one to the next number. There is
 // a complete chain on the disk at every moment: resume completes an interrupted rotation. The caller holds mu.

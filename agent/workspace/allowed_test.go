@@ -153,7 +153,7 @@ func retry(root int, p string, how *unix.OpenHow) (fd int, err error) {
 func TestAllowedIsTheKernels(t *testing.T) {
 	v, around := newDirIn(t, inMemory(t))
 	must.Do(t, os.Chmod(around, 0o755)) // for kernel's os.Remove
-	tree := NewTree(v)
+	tree := newTree(v)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	at := around + "/volume/work"
 	names := []string{"a", "b", "c", "d", "..", ".", "", "work", "output"}
@@ -266,7 +266,7 @@ func atRoot(tree *Tree, p string) (yes bool) {
 // Where there are neither links nor locked directories, what can be read is what Stat finds, of any path whatever.
 func FuzzAllowed(f *testing.F) {
 	v, _ := newDirIn(f, inMemory(f))
-	tree := NewTree(v)
+	tree := newTree(v)
 	for _, p := range []string{"a/b/f", "/input/f", "/output/\xff"} {
 		put(f, tree, p, "")
 	}

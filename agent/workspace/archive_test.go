@@ -95,7 +95,7 @@ func TestTree(t *testing.T) {
 // TestHostileArchives: an archive writes nothing outside of its directory, and nothing but files, directories and links.
 func TestHostileArchives(t *testing.T) {
 	v, around := newDir(t)
-	tree := NewTree(v)
+	tree := newTree(v)
 	must.Do(t, os.WriteFile(around+"/outside", []byte("kept"), 0o644))
 	must.Do(t, os.Symlink("../../../outside", around+"/volume/work/planted"))
 	for name, c := range map[string]struct {
@@ -150,7 +150,7 @@ func TestHostileArchives(t *testing.T) {
 // under a temporary name.
 func TestArchiveBomb(t *testing.T) {
 	v := newReal(t, 1<<20, 64)
-	tree := NewTree(v)
+	tree := newTree(v)
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	must.Do(t, w.WriteHeader(&tar.Header{Name: "big", Typeflag: tar.TypeReg, Size: 1 << 40}))
@@ -180,7 +180,7 @@ func FuzzPutTree(f *testing.F) {
 	f.Add(archive(f, text("a/b", "x", 0o755), of(tar.TypeSymlink, "l", ".."), of(tar.TypeLink, "h", "a/b")).Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		v, around := newDir(t)
-		_, err := NewTree(v).PutTree("/work", bytes.NewReader(data), TreeBounds{Files: 50, Bytes: 1 << 16})
+		_, err := newTree(v).PutTree("/work", bytes.NewReader(data), TreeBounds{Files: 50, Bytes: 1 << 16})
 		_ = err
 		onlyAreas(t, around+"/volume")
 		if list, err := filepath.Glob(around + "/*"); err != nil || len(list) != 1 {
@@ -191,7 +191,7 @@ func FuzzPutTree(f *testing.F) {
 
 // The texts of links count like names, in lists and in archives, which are held in memory.
 func TestListLinks(t *testing.T) {
-	tree := NewTree(newReal(t, 128<<20, 20_000))
+	tree := newTree(newReal(t, 128<<20, 20_000))
 	dir, err := tree.open(place{names: []string{"work"}}, unix.O_PATH)
 	must.Do(t, err)
 	defer unix.Close(dir)

@@ -232,7 +232,7 @@ func TestRemoveLocked(t *testing.T) {
 // A call that takes too long ends with an error, and the next one works.
 func TestBounds(t *testing.T) {
 	v, around := newDirIn(t, inMemory(t))
-	tree := NewTree(v)
+	tree := newTree(v)
 	for i := range 300 {
 		must.Do(t, os.MkdirAll(filepath.Join(around, "volume/work/wide", strconv.Itoa(i), "x"), 0o755))
 	}
@@ -263,7 +263,7 @@ func TestBounds(t *testing.T) {
 // A list is bounded in bytes as well, and leaves out what no path can name.
 func TestListBytes(t *testing.T) {
 	v := newReal(t, 1<<20, 5000)
-	tree := NewTree(v)
+	tree := newTree(v)
 	long := strings.Repeat("n", 200)
 	dir := strings.Repeat(long+"/", 20)
 	must.Do(t, mkdir(tree, dir))

@@ -29,7 +29,7 @@ func runIn(t *testing.T, v Volume, script string) string {
 // What the host puts a payload reads, and the other way round, from run to run.
 func TestJailSharesTheFiles(t *testing.T) {
 	v := newReal(t, 1<<20, 200)
-	tree := NewTree(v)
+	tree := newTree(v)
 	put(t, tree, "/input/in", "given")
 	_, err := tree.Put("run.sh", strings.NewReader(
 		"#!/bin/sh\ncat /input/in >/output/out; rm /work/run.sh; mkdir /work/own; chmod 0 /work/own /output/out\n"), 0o755, 0)
@@ -57,7 +57,7 @@ func TestJailSharesTheFiles(t *testing.T) {
 // Allowed agrees with what a payload in the jail finds.
 func TestAllowedIsTheJails(t *testing.T) {
 	v := newReal(t, 1<<20, 200)
-	tree := NewTree(v)
+	tree := newTree(v)
 	put(t, tree, "/input/in", "")
 	put(t, tree, "d/f", "")
 	runIn(t, v, `cd /work; ln -s /input/in in; ln -s ../input/none none; ln -s /usr/bin usr; ln -s d/new new; ln -s loop loop; mkdir -m 0 locked; mkdir -m 555 ro;
@@ -116,7 +116,7 @@ func TestJailRaces(t *testing.T) {
 		t.Skip("no python3, whose payload this is:", err)
 	}
 	v := newReal(t, 4<<20, 2000)
-	tree := NewTree(v)
+	tree := newTree(v)
 	r, err := runner()
 	must.Do(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

@@ -46,7 +46,7 @@ func TestPackRaces(t *testing.T) {
 			_ = os.Truncate(at+"f", int64(i%120_000))
 		}
 	})
-	b := &Sandbox{Tree: NewTree(v), Volume: v, CreateOptions: CreateOptions{Size: 4 << 20, Inodes: 200}}
+	b := &Sandbox{Tree: newTree(v), Volume: v, CreateOptions: CreateOptions{Size: 4 << 20, Inodes: 200}}
 	for range 300 {
 		var text bytes.Buffer
 		must.Get(b.Pack(&text, nil))(t)

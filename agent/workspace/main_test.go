@@ -92,11 +92,11 @@ func each(t *testing.T, f func(t *testing.T, tree *Tree, at string)) {
 	t.Helper()
 	t.Run("directory", func(t *testing.T) {
 		v, around := newDir(t)
-		f(t, NewTree(v), filepath.Join(around, "volume"))
+		f(t, newTree(v), filepath.Join(around, "volume"))
 	})
 	t.Run("volume", func(t *testing.T) {
 		v := newReal(t, 8<<20, 30000)
-		f(t, NewTree(v), fmt.Sprintf("/proc/self/fd/%d", v.Root().Fd()))
+		f(t, newTree(v), fmt.Sprintf("/proc/self/fd/%d", v.Root().Fd()))
 	})
 }
 

@@ -74,7 +74,7 @@ func (a attacker) furnish(around string) {
 // Whatever is renamed between two system calls, what is read was inside, and outside nothing changes.
 func TestSwapRaces(t *testing.T) {
 	v, around := newDirIn(t, inMemory(t))
-	tree := NewTree(v)
+	tree := newTree(v)
 	outside := filepath.Join(around, "outside")
 	must.Do(t, os.MkdirAll(filepath.Join(outside, "sub/deep"), 0o755))
 	for _, f := range []string{"f", "sub/f", "sub/deep/f"} {

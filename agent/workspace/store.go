@@ -116,7 +116,7 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 		s.free(b)
 		return nil, fmt.Errorf("sandbox: make a volume of %d bytes and %d inodes: %w", o.Size, o.Inodes, err)
 	}
-	b.Volume, b.Tree = v, NewTree(v)
+	b.Volume, b.Tree = v, newTree(v)
 	b.Tree.used, b.Tree.wrote = b.touch, b.wrote
 	if err = b.Tree.check(); err == nil && o.Fill != nil {
 		err = o.Fill(v, o.Size, o.Inodes)

@@ -42,8 +42,8 @@ type Tree struct {
 	files  map[*openFile]struct{} // of callers and of Put
 }
 
-// NewTree returns a Tree for a Volume. The caller still has to close the Volume.
-func NewTree(v Volume) *Tree {
+// newTree returns a Tree for a Volume. The caller still has to close the Volume.
+func newTree(v Volume) *Tree {
 	return &Tree{volume: v, visits: maxVisits, time: maxTime, files: map[*openFile]struct{}{}}
 }
 

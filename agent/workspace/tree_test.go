@@ -150,7 +150,7 @@ func TestPutReplacesAName(t *testing.T) {
 // The kernel's quota holds for the host as well, what fails leaves nothing, and a full volume can be emptied.
 func TestQuota(t *testing.T) {
 	v := newReal(t, 1<<20, 40)
-	tree := NewTree(v)
+	tree := newTree(v)
 	at := "/proc/self/fd/" + itoa(int(v.Root().Fd()))
 	_, err := tree.Put("big", io.LimitReader(zeros{}, 2<<20), 0o644, 0)
 	wantCode(t, "2 MiB of 1", err, CodeDiskFull)
@@ -222,7 +222,7 @@ func TestClose(t *testing.T) {
 // directory.
 func TestVolumeClosed(t *testing.T) {
 	v, _ := newDir(t)
-	tree := NewTree(v)
+	tree := newTree(v)
 	must.Do(t, v.Close())
 	_, err := tree.Put("f", strings.NewReader(""), 0o644, 0)
 	wantCode(t, "put", err, CodeNotFound)
@@ -237,7 +237,7 @@ func TestVolumeClosed(t *testing.T) {
 // Files that their callers have closed are not kept for ever.
 func TestHeldFilesArePruned(t *testing.T) {
 	v, _ := newDir(t)
-	tree := NewTree(v)
+	tree := newTree(v)
 	put(t, tree, "f", "")
 	for range 1000 {
 		f, _, err := tree.Open("f")

@@ -140,7 +140,7 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 	if left != "" {
 		t.Errorf("left behind:\n%s", left)
 	}
-	addsUp(t, r.s.Summary(), r.log.all())
+	addsUp(t, r.s.log.summary(), r.log.all())
 	r.s.Serve(Sockets{TCP: []*net.TCPListener{listenTCP(t)}}) // too late: closes it
 }
 

@@ -216,6 +216,3 @@ func (s *Server) Close() *Summary {
 	})
 	return s.log.summary()
 }
-
-// Summary returns the sums for all attempts that have ended so far.
-func (s *Server) Summary() *Summary { return s.log.summary() }

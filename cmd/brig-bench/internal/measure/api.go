@@ -43,7 +43,7 @@ func api() (all []Dimension) {
 		all = append(all,
 			Dimension{Table: one, run: func(ctx context.Context, e *Env, t *result.Table) error {
 				return c.with(e, t, func(readies []*peers.Ready) error {
-					p := Plan{Rounds: e.count(120, 15), Budget: e.budget(40, 2), Base: itself,
+					p := plan{Rounds: e.count(120, 15), Budget: e.budget(40, 2), Base: itself,
 						Idle: 10 * time.Millisecond} // for the pools, which refill when a run has ended
 					return timeAll(ctx, e, t, p, readies)
 				})

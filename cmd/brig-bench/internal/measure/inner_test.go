@@ -98,7 +98,7 @@ func TestNetOpValues(t *testing.T) {
 
 // The network's part is that of each round, not the difference of two medians.
 func TestAddedByTheNetwork(t *testing.T) {
-	s := &Series{plan: Plan{Base: "a"}, order: []string{"a", "b"},
+	s := &series{plan: plan{Base: "a"}, order: []string{"a", "b"},
 		taken: map[string][]float64{"a": {1, 2, 9, 1}, "b": {2, 3, 10, 2}, "a" + again: {1, 2, 9, 1}}}
 	rows := added(s, map[string]string{"b": "a"})
 	if len(rows) != 3 || rows[1].Ratio == nil || rows[1].Ratio.To != "a" || rows[2].Tool != "b, added by the network" ||

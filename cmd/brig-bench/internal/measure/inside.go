@@ -45,13 +45,13 @@ func askInside(ctx context.Context, e *Env, t *result.Table, ask load.Request) (
 	}
 	readies, closeAll := e.prepare(ctx, e.Tools, t, job)
 	defer func() { err = errors.Join(err, closeAll()) }()
-	var all []Contender
+	var all []contender
 	for _, r := range readies {
 		if !e.Quick || !r.Tool.Slow {
 			all = append(all, asked(r, func(nanos []int64) float64 { return float64(nanos[0]) / float64(ask.N) }))
 		}
 	}
-	p := Plan{Rounds: e.count(100, 8), Budget: e.budget(15, 1), Base: peers.Bare}
+	p := plan{Rounds: e.count(100, 8), Budget: e.budget(15, 1), Base: peers.Bare}
 	_, err = e.compare(ctx, t, p, all)
 	return err
 }

@@ -12,15 +12,15 @@ import (
 	"brig/cmd/brig-bench/internal/stats"
 )
 
-// Contender is one side of a comparison. Sample takes one sample, in the table's unit.
-type Contender struct {
+// contender is one side of a comparison. Sample takes one sample, in the table's unit.
+type contender struct {
 	Name   string
 	Sample func(ctx context.Context) (float64, error)
 }
 
 // asked returns a contender whose payload measures. of converts the times that it prints to a sample.
-func asked(r *peers.Ready, of func(nanos []int64) float64) Contender {
-	return Contender{r.Tool.Info.Name, func(context.Context) (float64, error) {
+func asked(r *peers.Ready, of func(nanos []int64) float64) contender {
+	return contender{r.Tool.Info.Name, func(context.Context) (float64, error) {
 		nanos, err := load.Ask(r)
 		if err != nil {
 			return 0, err
@@ -29,18 +29,18 @@ func asked(r *peers.Ready, of func(nanos []int64) float64) Contender {
 	}}
 }
 
-// Plan describes a comparison. The base is sampled twice in each round: the difference of these two series is the
+// plan describes a comparison. The base is sampled twice in each round: the difference of these two series is the
 // noise, and no smaller difference is reported.
-type Plan struct {
+type plan struct {
 	Rounds int
 	Idle   time.Duration // before each sample
 	Budget time.Duration // no round begins after it, but for the fewest that a verdict needs; 0 is no bound
 	Base   string        // the contender that the others are compared with
 }
 
-// Series is what Interleave has sampled: a number for each contender and round, until the contender fails.
-type Series struct {
-	plan   Plan
+// series is what interleave has sampled: a number for each contender and round, until the contender fails.
+type series struct {
+	plan   plan
 	order  []string
 	taken  map[string][]float64
 	failed map[string]error
@@ -56,15 +56,15 @@ const (
 	settling    = 2 * time.Second       // for kernel work that the first rounds have left behind
 )
 
-// Interleave samples all contenders in each round. The orders of the rounds are a Williams square: over a cycle each
+// interleave samples all contenders in each round. The orders of the rounds are a Williams square: over a cycle each
 // contender has each place, and follows each other one, equally often, so that what a jail leaves the kernel to
 // clean up affects all alike. A contender that fails is out.
-func Interleave(ctx context.Context, e *Env, p Plan, all []Contender) (*Series, error) {
-	s := &Series{plan: p, taken: map[string][]float64{}, failed: map[string]error{}}
+func interleave(ctx context.Context, e *Env, p plan, all []contender) (*series, error) {
+	s := &series{plan: p, taken: map[string][]float64{}, failed: map[string]error{}}
 	for _, c := range all {
 		s.order = append(s.order, c.Name)
 		if c.Name == p.Base {
-			all = append(slices.Clip(all), Contender{c.Name + again, c.Sample})
+			all = append(slices.Clip(all), contender{c.Name + again, c.Sample})
 		}
 	}
 	least := fewest
@@ -94,7 +94,7 @@ func Interleave(ctx context.Context, e *Env, p Plan, all []Contender) (*Series, 
 
 // turn takes a sample of a contender, or the first ones, which do not count. A failure is recorded; only the error of
 // the context is returned.
-func (s *Series) turn(ctx context.Context, c Contender, counts bool) error {
+func (s *series) turn(ctx context.Context, c contender, counts bool) error {
 	if s.failed[c.Name] != nil {
 		return nil
 	}
@@ -120,10 +120,10 @@ func (s *Series) turn(ctx context.Context, c Contender, counts bool) error {
 }
 
 // compare samples all contenders and fills the table.
-func (e *Env) compare(ctx context.Context, t *result.Table, p Plan, all []Contender) (*Series, error) {
-	s, err := Interleave(ctx, e, p, all)
+func (e *Env) compare(ctx context.Context, t *result.Table, p plan, all []contender) (*series, error) {
+	s, err := interleave(ctx, e, p, all)
 	if err == nil {
-		t.Rows, t.Notes = append(s.Rows(words(t)), t.Rows...), append(t.Notes, s.Notes()...)
+		t.Rows, t.Notes = append(s.rows(words(t)), t.Rows...), append(t.Notes, s.notes()...)
 	}
 	return s, err
 }
@@ -144,11 +144,11 @@ func williams(n, round int) []int {
 	return order
 }
 
-// Samples returns the samples of a contender, one for each round.
-func (s *Series) Samples(name string) []float64 { return s.taken[name] }
+// samples returns the samples of a contender, one for each round.
+func (s *series) samples(name string) []float64 { return s.taken[name] }
 
-// Floor returns the smallest difference that is reported, as a fraction of 1.
-func (s *Series) Floor() float64 {
+// floor returns the smallest difference that is reported, as a fraction of 1.
+func (s *series) floor() float64 {
 	return stats.Floor(s.taken[s.plan.Base], s.taken[s.plan.Base+again])
 }
 
@@ -160,9 +160,9 @@ func words(t *result.Table) stats.Words {
 	return stats.Time
 }
 
-// Rows returns the contenders' figures in the order of the contenders, each compared with the base.
-func (s *Series) Rows(words stats.Words) (rows []result.Row) {
-	floor := s.Floor()
+// rows returns the contenders' figures in the order of the contenders, each compared with the base.
+func (s *series) rows(words stats.Words) (rows []result.Row) {
+	floor := s.floor()
 	for _, name := range s.order {
 		if err := s.failed[name]; err != nil {
 			rows = append(rows, result.Row{Tool: name, Error: err.Error()})
@@ -177,15 +177,15 @@ func (s *Series) Rows(words stats.Words) (rows []result.Row) {
 	return rows
 }
 
-// Notes returns how the samples were taken, and the noise.
-func (s *Series) Notes() []string {
+// notes returns how the samples were taken, and the noise.
+func (s *series) notes() []string {
 	rounds := len(s.taken[s.plan.Base])
 	notes := []string{fmt.Sprintf("%d interleaved rounds; after a contender that takes longer than %v the next waits %v",
 		rounds, slow, respite)}
 	if a, b := s.taken[s.plan.Base], s.taken[s.plan.Base+again]; len(b) > 0 {
 		iv := stats.Ratio(b, a)
 		notes = append(notes, fmt.Sprintf("%s against itself: %.3f (%.3f to %.3f); a difference below %.1f %% is called none",
-			s.plan.Base, iv.Median, iv.Low, iv.High, 100*s.Floor()))
+			s.plan.Base, iv.Median, iv.Low, iv.High, 100*s.floor()))
 	}
 	return notes
 }

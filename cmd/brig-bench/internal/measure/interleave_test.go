@@ -46,31 +46,31 @@ func TestWilliams(t *testing.T) {
 func quiet(string) {}
 
 // fixed returns the same figure each time, and counts.
-func fixed(name string, v float64, calls map[string]int) Contender {
-	return Contender{name, func(context.Context) (float64, error) { calls[name]++; return v, nil }}
+func fixed(name string, v float64, calls map[string]int) contender {
+	return contender{name, func(context.Context) (float64, error) { calls[name]++; return v, nil }}
 }
 
 func TestInterleave(t *testing.T) {
 	calls := map[string]int{}
-	broken := Contender{"broken", func(context.Context) (float64, error) {
+	broken := contender{"broken", func(context.Context) (float64, error) {
 		if calls["broken"]++; calls["broken"] > 3 {
 			return 0, errors.New("no more")
 		}
 		return 1, nil
 	}}
-	s := must.Get(Interleave(t.Context(), &Env{Progress: quiet}, Plan{Rounds: 20, Base: "base"},
-		[]Contender{fixed("half", 1, calls), fixed("base", 2, calls), broken}))(t)
+	s := must.Get(interleave(t.Context(), &Env{Progress: quiet}, plan{Rounds: 20, Base: "base"},
+		[]contender{fixed("half", 1, calls), fixed("base", 2, calls), broken}))(t)
 	if calls["half"] != 22 || calls["base"] != 44 || calls["broken"] != 4 {
 		t.Errorf("calls: %v", calls)
 	}
-	rows := s.Rows(stats.Time)
+	rows := s.rows(stats.Time)
 	if len(rows) != 3 || rows[0].Tool != "half" || rows[0].N != 20 || rows[0].Ratio.Verdict != "faster" || rows[0].Ratio.Median != 0.5 {
 		t.Fatalf("rows: %+v", rows)
 	}
 	if rows[1].Ratio != nil || rows[2].Error != "no more" {
 		t.Errorf("rows: %+v", rows)
 	}
-	if notes := strings.Join(s.Notes(), "\n"); !strings.Contains(notes, "20 interleaved rounds") || !strings.Contains(notes, "base against itself: 1.000") {
+	if notes := strings.Join(s.notes(), "\n"); !strings.Contains(notes, "20 interleaved rounds") || !strings.Contains(notes, "base against itself: 1.000") {
 		t.Errorf("notes: %s", notes)
 	}
 }
@@ -78,11 +78,11 @@ func TestInterleave(t *testing.T) {
 // A budget ends the rounds, but not before there are enough for a verdict.
 func TestInterleaveBudget(t *testing.T) {
 	calls := map[string]int{}
-	s, err := Interleave(t.Context(), &Env{Progress: quiet}, Plan{Rounds: 1000, Base: "base", Budget: time.Nanosecond}, []Contender{fixed("base", 2, calls)})
+	s, err := interleave(t.Context(), &Env{Progress: quiet}, plan{Rounds: 1000, Base: "base", Budget: time.Nanosecond}, []contender{fixed("base", 2, calls)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(s.Samples("base")); n != fewest {
+	if n := len(s.samples("base")); n != fewest {
 		t.Errorf("%d rounds, want %d", n, fewest)
 	}
 }
@@ -90,7 +90,7 @@ func TestInterleaveBudget(t *testing.T) {
 func TestInterleaveEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	_, err := Interleave(ctx, &Env{Progress: quiet}, Plan{Rounds: 1000, Base: "base"}, []Contender{{"base", func(context.Context) (float64, error) {
+	_, err := interleave(ctx, &Env{Progress: quiet}, plan{Rounds: 1000, Base: "base"}, []contender{{"base", func(context.Context) (float64, error) {
 		if n++; n == 5 {
 			cancel()
 		}

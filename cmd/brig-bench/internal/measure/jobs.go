@@ -81,7 +81,7 @@ func (p payload) run(ctx context.Context, e *Env, t *result.Table) error {
 	if p.isJob() {
 		job.Dir = e.Dir
 	}
-	plan := Plan{Rounds: e.count(p.rounds, p.quick), Idle: p.idle, Budget: e.budget(60, 2)}
+	plan := plan{Rounds: e.count(p.rounds, p.quick), Idle: p.idle, Budget: e.budget(60, 2)}
 	return startToExit(ctx, e, t, plan, job)
 }
 

@@ -10,12 +10,12 @@ import (
 	"brig/cmd/brig-bench/internal/result"
 )
 
-// BaseTool is what every contender is compared with.
-const BaseTool = "brig run"
+// baseTool is what every contender is compared with.
+const baseTool = "brig run"
 
 // startToExit times a job in the jail of each tool. Tools that cannot limit a jail take part without limits, and a note
 // names them.
-func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, job peers.Job) (err error) {
+func startToExit(ctx context.Context, e *Env, t *result.Table, p plan, job peers.Job) (err error) {
 	readies, closeAll := e.prepare(ctx, e.Tools, t, job)
 	defer func() { err = errors.Join(err, closeAll()) }()
 	var without []string
@@ -27,18 +27,18 @@ func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, job peers
 	if job.Limited {
 		t.Notes = append(t.Notes, "without limits, which they have not: "+strings.Join(without, "; "))
 	}
-	p.Base = BaseTool
+	p.Base = baseTool
 	return timeAll(ctx, e, t, p, readies)
 }
 
 // timeAll times one jail after the other, of each tool in turn.
-func timeAll(ctx context.Context, e *Env, t *result.Table, p Plan, readies []*peers.Ready) error {
-	var all []Contender
+func timeAll(ctx context.Context, e *Env, t *result.Table, p plan, readies []*peers.Ready) error {
+	var all []contender
 	for _, r := range readies {
 		if e.Quick && r.Tool.Slow {
 			continue
 		}
-		all = append(all, Contender{r.Tool.Info.Name, func(context.Context) (float64, error) {
+		all = append(all, contender{r.Tool.Info.Name, func(context.Context) (float64, error) {
 			start := time.Now()
 			err := r.Run()
 			return float64(time.Since(start).Microseconds()) / 1e3, err

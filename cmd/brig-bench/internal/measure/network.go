@@ -89,18 +89,18 @@ func (op netOp) run(ctx context.Context, e *Env, t *result.Table) (err error) {
 	}
 	readies, closeAll := e.prepare(ctx, e.Relays, t, job)
 	defer func() { err = errors.Join(err, closeAll()) }()
-	var all []Contender
+	var all []contender
 	for _, r := range readies {
 		all = append(all, asked(r, func(nanos []int64) float64 { return op.value(nanos, n) }))
 	}
-	p := Plan{Rounds: e.count(30, 8), Base: peers.Direct, Budget: e.budget(30, 3)}
+	p := plan{Rounds: e.count(30, 8), Base: peers.Direct, Budget: e.budget(30, 3)}
 	s, err := e.compare(ctx, t, p, all)
 	if err != nil {
 		return err
 	}
 	for _, r := range e.Relays { // brig against the other relays, too
 		to, egress := r.Info.Name, peers.Egress
-		q := stats.Compare(to, s.Samples(egress), s.Samples(to), s.Floor(), words(t))
+		q := stats.Compare(to, s.samples(egress), s.samples(to), s.floor(), words(t))
 		if against(r) && q != nil {
 			note := fmt.Sprintf("%s: %.2f of %s (%.2f to %.2f): %s", egress, q.Median, to, q.Low, q.High, q.Verdict)
 			t.Notes = append(t.Notes, note)
@@ -122,31 +122,31 @@ func runNetStart(ctx context.Context, e *Env, t *result.Table) (err error) {
 	}
 	readies, closeAll := e.prepare(ctx, tools, t, peers.Job{Args: []string{"/bin/cat"}})
 	defer func() { err = errors.Join(err, closeAll()) }()
-	var all []Contender
+	var all []contender
 	for _, r := range readies {
-		all = append(all, Contender{r.Tool.Info.Name, func(context.Context) (float64, error) {
+		all = append(all, contender{r.Tool.Info.Name, func(context.Context) (float64, error) {
 			took, err := r.Time(nil)
 			return float64(took.Nanoseconds()) / 1e6, err
 		}})
 	}
-	p := Plan{Rounds: e.count(100, 15), Base: BaseTool, Budget: e.budget(60, 4)}
-	s, err := Interleave(ctx, e, p, all)
+	p := plan{Rounds: e.count(100, 15), Base: baseTool, Budget: e.budget(60, 4)}
+	s, err := interleave(ctx, e, p, all)
 	if err == nil {
-		t.Rows, t.Notes = added(s, without), append(t.Notes, s.Notes()...)
+		t.Rows, t.Notes = added(s, without), append(t.Notes, s.notes()...)
 	}
 	return err
 }
 
 // added compares each network with the same jail without it, and has a row for the difference.
-func added(s *Series, without map[string]string) (rows []result.Row) {
-	for _, row := range s.Rows(stats.Time) {
+func added(s *series, without map[string]string) (rows []result.Row) {
+	for _, row := range s.rows(stats.Time) {
 		base, ok := without[row.Tool]
 		if !ok || row.Error != "" {
 			rows = append(rows, row)
 			continue
 		}
-		with, less := s.Samples(row.Tool), s.Samples(base)
-		row.Ratio = stats.Compare(base, with, less, s.Floor(), stats.Time)
+		with, less := s.samples(row.Tool), s.samples(base)
+		row.Ratio = stats.Compare(base, with, less, s.floor(), stats.Time)
 		var differences []float64
 		for i := range min(len(with), len(less)) {
 			differences = append(differences, with[i]-less[i])

@@ -22,7 +22,7 @@ func throughput() Dimension {
 func runThroughput(ctx context.Context, e *Env, t *result.Table) (err error) {
 	readies, closeAll := e.prepare(ctx, e.Tools, t, peers.Job{Args: []string{"/bin/true"}})
 	defer func() { err = errors.Join(err, closeAll()) }()
-	return rates(ctx, e, t, []int{1, 4, 8}, BaseTool, readies)
+	return rates(ctx, e, t, []int{1, 4, 8}, baseTool, readies)
 }
 
 // rates measures each contender in several short turns for each number of clients. A turn is a sample, and the
@@ -33,14 +33,14 @@ func rates(ctx context.Context, e *Env, t *result.Table, clients []int, base str
 		clients, turn = []int{1, 8}, 40*time.Millisecond
 	}
 	for _, n := range clients {
-		var all []Contender
+		var all []contender
 		var mu sync.Mutex
 		waits := map[string][]float64{}
 		for _, r := range readies {
 			if e.Quick && r.Tool.Slow || r.Tool.Box {
 				continue
 			}
-			all = append(all, Contender{r.Tool.Info.Name, func(ctx context.Context) (float64, error) {
+			all = append(all, contender{r.Tool.Info.Name, func(ctx context.Context) (float64, error) {
 				return rate(ctx, r, n, turn, func(took time.Duration) {
 					mu.Lock()
 					defer mu.Unlock()
@@ -48,12 +48,12 @@ func rates(ctx context.Context, e *Env, t *result.Table, clients []int, base str
 				})
 			}})
 		}
-		p := Plan{Rounds: e.count(8, 5), Base: base, Budget: e.budget(30, 1)}
-		s, err := Interleave(ctx, e, p, all)
+		p := plan{Rounds: e.count(8, 5), Base: base, Budget: e.budget(30, 1)}
+		s, err := interleave(ctx, e, p, all)
 		if err != nil {
 			return err
 		}
-		for _, row := range s.Rows(words(t)) {
+		for _, row := range s.rows(words(t)) {
 			row.X = float64(n)
 			t.Rows = append(t.Rows, row)
 		}
@@ -63,7 +63,7 @@ func rates(ctx context.Context, e *Env, t *result.Table, clients []int, base str
 				t.Rows = append(t.Rows, row)
 			}
 		}
-		for _, note := range s.Notes() {
+		for _, note := range s.notes() {
 			t.Notes = append(t.Notes, fmt.Sprintf("clients: %d; %s", n, note))
 		}
 	}

@@ -160,7 +160,7 @@ func (g *Gate) Drain(ctx context.Context) error {
 	defer g.mu.Unlock()
 	for len(g.queue) > 0 {
 		w := g.take(0)
-		w.answer <- g.refuse(CodeDraining, drainRetry)
+		w.answer <- g.refuse(codeDraining, drainRetry)
 		g.settle(w.caller)
 	}
 	if g.checkEmpty(); g.running == 0 {

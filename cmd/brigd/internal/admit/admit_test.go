@@ -172,13 +172,13 @@ func TestFullQueue(t *testing.T) {
 		for range 7 { // one runs, four wait, two are over the caller's own bound
 			b.job(t.Context(), "a", time.Second)
 		}
-		if b.errs[CodeQueueFull] != 2 {
+		if b.errs[codeQueueFull] != 2 {
 			t.Errorf("refused %v", b.errs)
 		}
 		for range 3 { // the queue has room for one; then the longest queue gives way until both are alike
 			b.job(t.Context(), "b", time.Second)
 		}
-		if b.errs[CodeQueueFull] != 4 || b.g.Depth() != 5 {
+		if b.errs[codeQueueFull] != 4 || b.g.Depth() != 5 {
 			t.Errorf("refused %v, %d wait", b.errs, b.g.Depth())
 		}
 		b.end()
@@ -193,7 +193,7 @@ func TestNoQueue(t *testing.T) {
 		b := newBench(t, Options{Running: 1})
 		b.job(t.Context(), "a", time.Second)
 		b.job(t.Context(), "b", time.Second)
-		if b.errs[CodeQueueFull] != 1 {
+		if b.errs[codeQueueFull] != 1 {
 			t.Errorf("refused %v", b.errs)
 		}
 		b.end()
@@ -220,7 +220,7 @@ func TestRate(t *testing.T) {
 			}
 		}
 		no := try("a")
-		if no == nil || no.Refusal.Code != CodeRateLimited || no.RetrySeconds() != 2 || no.Refusal.Layer != "queue" {
+		if no == nil || no.Refusal.Code != codeRateLimited || no.RetrySeconds() != 2 || no.Refusal.Layer != "queue" {
 			t.Fatalf("the third: %+v", no)
 		}
 		if try("b") != nil {

@@ -21,7 +21,7 @@ func TestDrain(t *testing.T) {
 			t.Errorf("drained: %v", err)
 		}
 		b.job(t.Context(), "b", time.Second)
-		if b.errs[CodeDraining] != 2 { // the third of a's, and b's
+		if b.errs[codeDraining] != 2 { // the third of a's, and b's
 			t.Errorf("%v", b.errs)
 		}
 		b.wg.Go(func() {
@@ -46,7 +46,7 @@ func TestCallbacks(t *testing.T) {
 			b.job(t.Context(), "a", time.Minute)
 		}
 		b.end()
-		if !slices.Equal(waited, []time.Duration{0, time.Minute}) || !slices.Equal(refused, []string{CodeQueueFull}) {
+		if !slices.Equal(waited, []time.Duration{0, time.Minute}) || !slices.Equal(refused, []string{codeQueueFull}) {
 			t.Errorf("waited %v, refused %v", waited, refused)
 		}
 	})

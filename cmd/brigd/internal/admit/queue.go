@@ -14,7 +14,7 @@ func (g *Gate) join(name string) *waiter {
 	defer g.mu.Unlock()
 	w := &waiter{answer: make(chan error, 1)}
 	if g.draining {
-		w.answer <- g.refuse(CodeDraining, drainRetry)
+		w.answer <- g.refuse(codeDraining, drainRetry)
 		return w
 	}
 	c := g.caller(name)
@@ -33,7 +33,7 @@ func (g *Gate) join(name string) *waiter {
 		g.dispatch()
 	}
 	if pushed != nil {
-		pushed.answer <- g.refuse(CodeQueueFull, g.retry())
+		pushed.answer <- g.refuse(codeQueueFull, g.retry())
 	}
 	return w
 }
@@ -73,7 +73,7 @@ func (g *Gate) tooFast(c *caller, now time.Time) *Rejected {
 		return nil
 	}
 	missing := 1 - c.limit.TokensAt(now)
-	return g.refuse(CodeRateLimited, time.Duration(missing/g.o.Rate*float64(time.Second)))
+	return g.refuse(codeRateLimited, time.Duration(missing/g.o.Rate*float64(time.Second)))
 }
 
 // makeRoom removes the newest run of the caller with the most, if that caller then still has at least as many as the

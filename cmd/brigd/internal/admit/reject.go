@@ -9,9 +9,9 @@ import (
 
 // The codes of Rejected.Refusal.
 const (
-	CodeQueueFull   = "queue_full"
-	CodeRateLimited = "rate_limited"
-	CodeDraining    = "draining"
+	codeQueueFull   = "queue_full"
+	codeRateLimited = "rate_limited"
+	codeDraining    = "draining"
 )
 
 // drainRetry is when to ask again a server that shuts down: its replacement may be running by then.
@@ -48,11 +48,11 @@ func (g *Gate) refuse(code string, retry time.Duration) *Rejected {
 	again := fmt.Sprintf("send the same request again in %d s", r.RetrySeconds())
 	r.Refusal = &nsjail.Refusal{Code: code, Layer: "queue", NextSteps: []string{again}}
 	switch code {
-	case CodeQueueFull:
+	case codeQueueFull:
 		r.Refusal.Message = "as many runs wait as may wait"
 		r.Refusal.Rule = "queue"
 		r.Refusal.NextSteps = append(r.Refusal.NextSteps, "or let your earlier runs end, or cancel them")
-	case CodeRateLimited:
+	case codeRateLimited:
 		r.Refusal.Message = fmt.Sprintf("you ask for runs faster than %g a second", g.o.Rate)
 		r.Refusal.Rule = "rate"
 		r.Refusal.NextSteps = append(r.Refusal.NextSteps, "or do more in each run")

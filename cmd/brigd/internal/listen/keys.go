@@ -102,19 +102,19 @@ func (k *Keys) Agent(key string) (agent string, ok bool) {
 	return k.agents[found], true
 }
 
-// LocalAgent and LocalUser name callers at a Unix socket: the user of this process, and another user by the number that
+// localAgent and LocalUser name callers at a Unix socket: the user of this process, and another user by the number that
 // follows.
 const (
-	LocalAgent = "default"
+	localAgent = "default"
 	LocalUser  = "uid-"
 )
 
 // Foreign refuses the name of a local agent to a caller authenticated by a key, a token or a certificate: with the name
 // it would have that agent's sandboxes.
 func Foreign(agent string) error {
-	if agent == LocalAgent || strings.HasPrefix(agent, LocalUser) {
+	if agent == localAgent || strings.HasPrefix(agent, LocalUser) {
 		return fmt.Errorf("the agent's name %q is kept for users of the Unix socket (%s, and %sNUMBER); choose another",
-			words.Short(agent, words.MaxShown), LocalAgent, LocalUser)
+			words.Short(agent, words.MaxShown), localAgent, LocalUser)
 	}
 	return nil
 }

@@ -237,7 +237,7 @@ func TestExampleFile(t *testing.T) {
 func TestLoadRefusesWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	big := dir + "/big"
-	must.Do(t, os.WriteFile(big, []byte("#"+strings.Repeat("x", MaxFile)), 0o600))
+	must.Do(t, os.WriteFile(big, []byte("#"+strings.Repeat("x", maxFile)), 0o600))
 	for _, path := range []string{dir, dir + "/none", "/dev/zero", big} {
 		if _, err := Load(path); err == nil {
 			t.Errorf("%s is read", path)

@@ -40,7 +40,7 @@ func Parse(name string, data []byte) (*Set, error) {
 		return nil, r.err()
 	}
 	lines := map[string]int{}
-	r.list(list, "tools", MaxTools, func(n *yaml.Node, path string) {
+	r.list(list, "tools", maxTools, func(n *yaml.Node, path string) {
 		t := r.tool(n, path, Tool{Run: defaults, Fresh: fresh})
 		if before := lines[t.Name]; before > 0 {
 			r.problem(n, path+".name", "there is a tool %q in line %d already: rename one", t.Name, before)

@@ -153,7 +153,7 @@ func TestBombs(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"laughs":   laughs + "tools: *j\n",
-		"size":     "tools: []\n#" + strings.Repeat("x", MaxFile),
+		"size":     "tools: []\n#" + strings.Repeat("x", maxFile),
 		"depth":    strings.Repeat("[", 100000),
 		"maps":     strings.Repeat("{a: ", 20000),
 		"mistakes": "tools:\n" + strings.Repeat("  - 1\n", 120),

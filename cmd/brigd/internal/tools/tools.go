@@ -18,8 +18,8 @@ import (
 
 // The bounds of a tools file.
 const (
-	MaxFile   = 256 << 10 // bytes
-	MaxTools  = 128
+	maxFile   = 256 << 10 // bytes
+	maxTools  = 128
 	maxParams = 32
 	maxList   = 128 // elements of one list in the file
 )
@@ -66,9 +66,9 @@ type Param struct {
 	def     *value // the default
 }
 
-// Load reads a tools file: a regular file of at most MaxFile bytes.
+// Load reads a tools file: a regular file of at most maxFile bytes.
 func Load(path string) (*Set, error) {
-	data, err := files.Read(path, MaxFile)
+	data, err := files.Read(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("the file of tools: %w", err)
 	}

@@ -47,8 +47,8 @@ func (r *reader) err() error {
 
 // document parses the single document of a file. It refuses aliases, which could expand beyond any bound.
 func document(name string, data []byte) (*yaml.Node, error) {
-	if len(data) > MaxFile {
-		return nil, fmt.Errorf("%s: the file has more than %d bytes: divide it", name, MaxFile)
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s: the file has more than %d bytes: divide it", name, maxFile)
 	}
 	dec := yaml.NewDecoder(strings.NewReader(string(data)))
 	var doc yaml.Node
