@@ -32,25 +32,19 @@ func (r *rig) site(name string) {
 		fmt.Fprint(w, n, err)
 	})
 	mux.HandleFunc("/early", func(w http.ResponseWriter, q *http.Request) { http.Error(w, "no", http.StatusRequestEntityTooLarge) })
-	mux.HandleFunc("/closes", func(w http.ResponseWriter, q *http.Request) { // though it has not announced that
-		c, b, _ := w.(http.Hijacker).Hijack()
-		fmt.Fprint(b, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-		b.Flush()
-		c.Close()
-	})
+	for path, text := range map[string]string{ // answers after which the connection is closed
+		"/closes": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+		"/short":  "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort",
+		"/junk":   "SSH-2.0-x\r\n\r\n",
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			c, b, _ := w.(http.Hijacker).Hijack()
+			fmt.Fprint(b, text)
+			b.Flush()
+			c.Close()
+		})
+	}
 	mux.HandleFunc("/empty", func(w http.ResponseWriter, q *http.Request) { w.WriteHeader(204) })
-	mux.HandleFunc("/short", func(w http.ResponseWriter, q *http.Request) {
-		c, b, _ := w.(http.Hijacker).Hijack()
-		fmt.Fprint(b, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort")
-		b.Flush()
-		c.Close()
-	})
-	mux.HandleFunc("/junk", func(w http.ResponseWriter, q *http.Request) {
-		c, b, _ := w.(http.Hijacker).Hijack()
-		fmt.Fprint(b, "SSH-2.0-x\r\n\r\n")
-		b.Flush()
-		c.Close()
-	})
 	mux.HandleFunc("/ws", func(w http.ResponseWriter, q *http.Request) {
 		c, b, _ := w.(http.Hijacker).Hijack()
 		fmt.Fprint(b, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello")
@@ -63,6 +57,19 @@ func (r *rig) site(name string) {
 	s := &http.Server{Handler: mux}
 	go s.Serve(l)
 	r.t.Cleanup(func() { s.Close() })
+}
+
+// ask sends bytes to a.test at port 80, and reads the first answer. A status that is not wanted ends the test.
+func (r *rig) ask(status int, text string) (*net.TCPConn, *bufio.Reader, *http.Response) {
+	r.t.Helper()
+	conn := r.dial(r.to("a.test", 80))
+	fmt.Fprint(conn, text)
+	br := bufio.NewReader(conn)
+	res := must.Get(http.ReadResponse(br, nil))(r.t)
+	if res.StatusCode != status {
+		r.t.Fatal(res)
+	}
+	return conn, br, res
 }
 
 // client is an HTTP client in the jail.
@@ -183,12 +190,9 @@ func TestHTTPPipeliningInOrder(t *testing.T) {
 func TestBodyEndsAConnection(t *testing.T) {
 	r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 	r.site("a.test")
-	conn := r.dial(r.to("a.test", 80))
-	fmt.Fprint(conn, "POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n")
-	br := bufio.NewReader(conn)
-	res, err := http.ReadResponse(br, nil)
-	if err != nil || res.StatusCode != 200 || !res.Close {
-		t.Fatal(res, err)
+	_, br, res := r.ask(200, "POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n")
+	if !res.Close {
+		t.Fatal(res)
 	}
 	if _, err := io.ReadAll(res.Body); err != nil {
 		t.Error(err)
@@ -203,13 +207,7 @@ func TestBodyEndsAConnection(t *testing.T) {
 func TestWebsocket(t *testing.T) {
 	r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 	r.site("a.test")
-	conn := r.dial(r.to("a.test", 80))
-	fmt.Fprint(conn, "GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\nearly")
-	br := bufio.NewReader(conn)
-	res, err := http.ReadResponse(br, nil)
-	if err != nil || res.StatusCode != 101 {
-		t.Fatal(res, err)
-	}
+	conn, br, _ := r.ask(101, "GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\nearly")
 	fmt.Fprint(conn, "late")
 	_ = conn.CloseWrite()
 	if got, err := io.ReadAll(br); string(got) != "helloearlylate" {
@@ -271,12 +269,7 @@ func TestHTTPServerThatClosesInBetween(t *testing.T) {
 func TestHTTPEarlyAnswer(t *testing.T) {
 	r := newRig(t, policy.Policy{Allow: rules("a.test")}).serve()
 	r.site("a.test")
-	conn := r.dial(r.to("a.test", 80))
-	fmt.Fprint(conn, "POST /early HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000000\r\n\r\nabc")
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil || res.StatusCode != 413 {
-		t.Fatal(res, err)
-	}
+	r.ask(413, "POST /early HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000000\r\n\r\nabc")
 	r.wait(1)
 	if e := r.end(1)[0]; e.Status != 413 || e.Verdict != VerdictAllow {
 		t.Errorf("%+v", e)
@@ -306,12 +299,7 @@ func TestHTTPUploadStops(t *testing.T) {
 		for _, head := range []string{"Content-Length: 100\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n64\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"} {
 			r := newRig(t, policy.Policy{Allow: rules("a.test"), IdleTimeout: policy.Duration(100 * time.Millisecond)}).serve()
 			r.site("a.test")
-			conn := r.dial(r.to("a.test", 80))
-			fmt.Fprint(conn, "POST /upload HTTP/1.1\r\nHost: a.test\r\n"+head)
-			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err != nil || res.StatusCode != 504 {
-				t.Errorf("%q: %v, %v", head, res, err)
-			}
+			r.ask(504, "POST /upload HTTP/1.1\r\nHost: a.test\r\n"+head)
 			if e := r.wait(1)[0]; e.Reason != policy.ReasonIdleTimeout || e.Verdict != VerdictError || e.Status != 504 {
 				t.Errorf("%q: %+v", head, e)
 			}
