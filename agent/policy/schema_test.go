@@ -2,20 +2,18 @@ package policy
 
 import (
 	"encoding/json"
-	"flag"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"brig/internal/test/asuser"
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
-
-var update = flag.Bool("update", false, "write policy.schema.json")
 
 func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 	var have map[string]any
@@ -37,12 +35,8 @@ func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 	items(part(s, "sandbox", "operations"))["enum"] = operations
 	want := must.Get(json.MarshalIndent(s, "", "  "))(t)
 	want = append(want, '\n')
-	if *update {
-		must.Do(t, os.WriteFile("policy.schema.json", want, 0o644))
-		return
-	}
-	if string(SchemaFile) != string(want) {
-		t.Error("policy.schema.json is another; go test -update writes it")
+	if !asuser.Second() {
+		golden.File(t, "policy.schema.json", string(want))
 	}
 	for where, names := range map[string][]string{"features": featureNames(), "sandbox operations": operations,
 		"paths targets": workAreas} {

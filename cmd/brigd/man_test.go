@@ -2,30 +2,19 @@ package main
 
 import (
 	"cmp"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"brig/internal/test/asuser"
-	"brig/internal/test/must"
+	"brig/internal/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/brigd.8")
 
 // TestManPage: docs/brigd.8 is what brigd man prints.
 func TestManPage(t *testing.T) {
 	if asuser.Second() {
 		t.Skip("it does not depend on the user")
 	}
-	file := filepath.Join("..", "..", "docs", "brigd.8")
-	if *update {
-		must.Do(t, os.WriteFile(file, []byte(program().ManualPage()), 0o644))
-	}
-	if text, err := os.ReadFile(file); err != nil || string(text) != program().ManualPage() {
-		t.Errorf("%s is stale (%v); run go test ./cmd/brigd -run TestManPage -update and read the change", file, err)
-	}
+	golden.File(t, "../../docs/brigd.8", program().ManualPage())
 }
 
 func TestCompletion(t *testing.T) {

@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,15 +9,14 @@ import (
 
 	"brig/internal/rig"
 	"brig/internal/test/asuser"
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 )
-
-var update = flag.Bool("update", false, "write the README of testdata/egress")
 
 // TestEgressReadme checks that the table of attacks is that of the headers.
 func TestEgressReadme(t *testing.T) {
 	want := egressReadme(loadAttacks(t))
-	if *update {
+	if golden.Update() {
 		if asuser.Second() {
 			return // its copy is older than the file of the first run
 		}

@@ -1,16 +1,13 @@
 package policy
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // audited has every kind of rule.
 const audited = `{"allow": ["example.com", "*.pypi.org:443", "tcp://db.example:5432", "any.example:*", "10.1.2.0/24:5432", "203.0.114.0/24:22,8000-8010",
@@ -24,20 +21,14 @@ func TestGolden(t *testing.T) {
 	for name, text := range map[string]string{"full": audited, "empty": "{}"} {
 		p := must.Get(ParsePolicy([]byte(text)))(t)
 		for ext, got := range map[string]string{"table": p.Table(), "nft": p.NFT(), "yaml": p.Kubernetes("Build 7: x\nkind: Pod")} {
-			golden(t, filepath.Join("testdata", name+"."+ext), got)
+			rendered(t, filepath.Join("testdata", name+"."+ext), got)
 		}
 	}
 }
 
-func golden(t *testing.T, path, got string) {
+func rendered(t *testing.T, path, got string) {
 	t.Helper()
-	if *update {
-		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want := must.Get(os.ReadFile(path))(t)
-	if got != string(want) {
-		t.Errorf("%s differs; go test -run Golden -update rewrites it. Got:\n%s", path, got)
-	}
+	golden.File(t, path, got)
 	for i, line := range strings.Split(got, "\n") {
 		if line != strings.TrimRight(line, " \t") {
 			t.Errorf("%s:%d ends in a blank", path, i+1)

@@ -2,19 +2,15 @@ package peers
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // invented is a host that no test machine has to be.
 func invented(root bool) *Host {
@@ -65,7 +61,7 @@ func TestCommandLines(t *testing.T) {
 			fmt.Fprintf(&all, "-- %s --\n%s\n", name, strings.Join(lines[name], " "))
 		}
 	}
-	golden(t, "lines.txt", all.String())
+	golden.File(t, "testdata/lines.txt", all.String())
 }
 
 // A bare process finds by their paths on the host what a jail is shown, and nothing else.
@@ -96,23 +92,8 @@ func TestConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			delete(c["linux"].(object), "seccomp")
 			text := must.Get(json.MarshalIndent(c, "", "\t"))(t)
-			golden(t, name+".json", string(text)+"\n")
+			golden.File(t, "testdata/"+name+".json", string(text)+"\n")
 		})
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; write it with -update", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s is stale; got:\n%s", name, got)
 	}
 }
 

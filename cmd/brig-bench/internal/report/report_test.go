@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
 	"math"
 	"os"
@@ -17,25 +16,18 @@ import (
 	"time"
 
 	"brig/cmd/brig-bench/internal/result"
+	"brig/internal/test/golden"
 	"brig/internal/test/must"
 )
-
-var update = flag.Bool("update", false, "write the golden files and the figures in documents")
 
 // docs holds the results of the last runs.
 const docs = "../../../../docs/benchmarks"
 
-func golden(t *testing.T, path string, write func(io.Writer) error) {
+func written(t *testing.T, path string, write func(io.Writer) error) {
 	t.Helper()
 	var got bytes.Buffer
 	must.Do(t, write(&got))
-	if *update {
-		must.Do(t, os.WriteFile(path, got.Bytes(), 0o644))
-	}
-	want := must.Get(os.ReadFile(path))(t)
-	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("%s is not what the report writes; go test -update writes it", path)
-	}
+	golden.File(t, path, got.String())
 }
 
 // sample is an invented run with everything that a run can hold: absent tools, failed rows, a table by a number.
@@ -59,8 +51,8 @@ func sample() *result.Report {
 }
 
 func TestGolden(t *testing.T) {
-	golden(t, "testdata/report.html", func(w io.Writer) error { return Page(w, sample()) })
-	golden(t, "testdata/report.txt", func(w io.Writer) error {
+	written(t, "testdata/report.html", func(w io.Writer) error { return Page(w, sample()) })
+	written(t, "testdata/report.txt", func(w io.Writer) error {
 		err := Head(w, sample())
 		for _, table := range sample().Tables {
 			err = errors.Join(err, Table(w, table))
@@ -84,7 +76,7 @@ func runs(t *testing.T) *result.Report {
 }
 
 func TestRanges(t *testing.T) {
-	golden(t, "testdata/ranges.md", func(w io.Writer) error {
+	written(t, "testdata/ranges.md", func(w io.Writer) error {
 		return errors.Join(Brief(w, runs(t)), Summary(w, runs(t)), Markdown(w, runs(t)))
 	})
 }
@@ -95,7 +87,7 @@ func TestDocs(t *testing.T) {
 	found := 0
 	for _, name := range []string{docs + "/README.md", docs + "/../../README.md"} {
 		text := must.Get(os.ReadFile(name))(t)
-		golden(t, name, func(w io.Writer) (err error) {
+		written(t, name, func(w io.Writer) (err error) {
 			fresh := block.ReplaceAllFunc(text, func(old []byte) []byte {
 				m := block.FindSubmatch(old)
 				data, rerr := os.ReadFile(filepath.Join(docs, string(m[3])+".json"))

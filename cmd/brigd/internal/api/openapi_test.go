@@ -1,17 +1,12 @@
 package api
 
 import (
-	"bytes"
-	"flag"
-	"os"
 	"strings"
 	"testing"
 
 	"brig/internal/test/asuser"
-	"brig/internal/test/must"
+	"brig/internal/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/openapi.json")
 
 const committed = "../../../../docs/openapi.json"
 
@@ -22,13 +17,7 @@ func TestOpenAPIFile(t *testing.T) {
 	}
 	doc := document(t)
 	text := OpenAPI("v1")
-	if *update {
-		must.Do(t, os.WriteFile(committed, text, 0o644))
-	}
-	have, err := os.ReadFile(committed)
-	if err != nil || !bytes.Equal(have, text) {
-		t.Errorf("docs/openapi.json is stale (%v): go test ./cmd/brigd/internal/api -run OpenAPIFile -update", err)
-	}
+	golden.File(t, committed, string(text))
 	for _, rt := range routes() {
 		op := doc.Paths.Value(rt.path).GetOperation(rt.method)
 		if op == nil || op.OperationID != rt.id || op.Summary == "" {
