@@ -1,14 +1,12 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"brig/internal/cli"
+	"brig/internal/sys"
 	"brig/internal/test/must"
 )
 
@@ -62,17 +60,8 @@ func TestHelp(t *testing.T) {
 func TestLauncherGone(t *testing.T) {
 	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s")
 	p.ran(200, "true")
-	list := must.Get(filepath.Glob("/proc/[0-9]*/stat"))(t)
-	for _, f := range list {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			continue // it has ended
-		}
-		_, rest, _ := strings.Cut(string(text), ") ") // pid (comm) state ppid: proc(5)
-		if w := strings.Fields(rest); len(w) > 1 && w[1] == strconv.Itoa(p.cmd.Process.Pid) {
-			pid := must.Get(strconv.Atoi(filepath.Base(filepath.Dir(f))))(t)
-			must.Do(t, syscall.Kill(pid, syscall.SIGKILL))
-		}
+	for _, pid := range sys.Children(p.cmd.Process.Pid) {
+		must.Do(t, syscall.Kill(pid, syscall.SIGKILL))
 	}
 	for range launcherFailures {
 		p.ran(500, "true")
