@@ -49,7 +49,7 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 			"send language and code, or cmd as a list of words")
 	}
 	l := &s.Limits
-	l.Wall, l.Memory, l.CPUs = atMost(l.Wall, r.Timeout), atMost(l.Memory, r.Memory), atMost(l.CPUs, r.CPUs)
+	l.Wall, l.Memory, l.CPUs = least(r.Timeout, l.Wall), least(r.Memory, l.Memory), least(r.CPUs, l.CPUs)
 	if no := network(s, r.Network); no != nil {
 		return nil, no
 	}
@@ -59,12 +59,12 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 	return j, no
 }
 
-// atMost returns the requested value, at most the base's. If none is requested, it returns the base's.
-func atMost[T ~int64 | ~float64](base, asked T) T {
-	if asked == 0 || base > 0 && base < asked {
-		return base
+// least returns the smaller of two bounds, where 0 means no bound.
+func least[T ~int64 | ~float64](a, b T) T {
+	if a == 0 || b > 0 && b < a {
+		return b
 	}
-	return asked
+	return a
 }
 
 // fill sets limits that neither the request nor a policy has set. It is called after the policies, which check the

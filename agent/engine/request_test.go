@@ -166,10 +166,10 @@ func TestNetworkOfARequest(t *testing.T) {
 	}
 }
 
-func TestAtMost(t *testing.T) {
+func TestLeast(t *testing.T) {
 	for _, c := range []struct{ base, asked, want int64 }{{0, 0, 0}, {0, 5, 5}, {5, 0, 5}, {5, 3, 3}, {5, 7, 5},
 		{-1, 7, 7}} {
-		if got := atMost(c.base, c.asked); got != c.want {
+		if got := least(c.asked, c.base); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}

@@ -42,14 +42,6 @@ func (e *Engine) PutTree(c Caller, id, path string, r io.Reader) (stats *TreeSta
 	return stats, err
 }
 
-// least returns the smaller one of two bounds, where 0 is none.
-func least(a, b int64) int64 {
-	if a == 0 || b > 0 && b < a {
-		return b
-	}
-	return a
-}
-
 // GetTree writes the files below a directory of a sandbox as a tar archive of at most max bytes of content: see
 // workspace.Tree.GetTree.
 func (e *Engine) GetTree(c Caller, id, path string, w io.Writer, max int64) (stats *TreeStats, err error) {
