@@ -71,8 +71,7 @@ func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 			e.Verdict = verdict(j, argv)
 		}
 		e.Error = redact(message(err, argv))
-		var exec *nsjail.ExecError
-		if errors.As(err, &exec) {
+		if exec, ok := errors.AsType[*nsjail.ExecError](err); ok {
 			e.Denials = denials([]nsjail.Denial{exec.Denial()}, argv, redact)
 		}
 	}

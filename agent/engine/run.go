@@ -174,8 +174,7 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 // full reports whether an error is a temporary lack of descriptors, memory, processes or namespaces. For a step of the
 // jail's program only a lack of memory is temporary; other limits would be reached again.
 func full(err error) bool {
-	var step *nsjail.Error
-	if errors.As(err, &step) && step.Of > 0 {
+	if step, ok := errors.AsType[*nsjail.Error](err); ok && step.Of > 0 {
 		return step.Errno == unix.ENOMEM
 	}
 	return slices.ContainsFunc([]error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN, unix.ENOSPC},

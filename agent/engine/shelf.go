@@ -193,8 +193,7 @@ func (k *shelf) write(box *workspace.Sandbox, s *saved) error {
 
 // notKept returns the Refusal for a save or snapshot that failed. It does not contain the path of the store.
 func notKept(err error) *nsjail.Refusal {
-	var file *os.PathError
-	if errors.As(err, &file) {
+	if file, ok := errors.AsType[*os.PathError](err); ok {
 		err = fmt.Errorf("the sandbox store: %w", file.Err)
 	}
 	no := asRefusal(err, "sandbox", "snapshot_failed")

@@ -110,8 +110,7 @@ func readCommand(r *strictjson.Reader, path string, to *Command) error {
 
 // render names the path of a problem within the egress rules.
 func render(e *strictjson.Error) error {
-	var problem *egress.Problem
-	if errors.As(e.Err, &problem) {
+	if problem, ok := errors.AsType[*egress.Problem](e.Err); ok {
 		return fmt.Errorf("%s: %s; %s", strings.TrimSuffix(e.Path+"."+problem.Path, "."), problem.Reason, problem.Fix)
 	}
 	return e

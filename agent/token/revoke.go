@@ -96,8 +96,7 @@ func openRevoked(dir *os.File, path string) (*os.File, error) {
 		return nil, fmt.Errorf("the ledger %s: %w", path, os.NewSyscallError("mkdirat "+RevokedDir, err))
 	}
 	f, err := private(d, RevokedDir, path+"/"+RevokedDir, unix.O_RDONLY|unix.O_DIRECTORY)
-	var failed *os.PathError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
 		return nil, fmt.Errorf("the ledger %s: %w", path, os.NewSyscallError("openat "+RevokedDir, failed.Err))
 	}
 	return f, err

@@ -37,8 +37,7 @@ func (b *Sandbox) Pack(w io.Writer, t *Table) (*layer.Stats, error) {
 		s, err = layer.Pack(w, b.Volume.Root(), o)
 		return err
 	})
-	var over *layer.LimitError
-	if errors.As(err, &over) {
+	if _, ok := errors.AsType[*layer.LimitError](err); ok {
 		return s, refuse(CodeTooMuch, "More than %d bytes and %d files cannot be kept: there are sparse files, or a run "+
 			"changes them too fast", b.Size, b.Inodes)
 	}

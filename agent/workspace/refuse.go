@@ -75,8 +75,7 @@ func gone() *nsjail.Refusal {
 
 // explain converts a system call's error about a path to a Refusal. Other errors are returned as errors.
 func explain(do string, p place, err error) error {
-	var r *nsjail.Refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*nsjail.Refusal](err); ok {
 		return r
 	}
 	if errors.Is(err, os.ErrClosed) {

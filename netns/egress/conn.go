@@ -279,8 +279,7 @@ func (k *conn) unread(err error, begun bool, bad policy.Reason) policy.Reason {
 
 // reasonOf returns the Reason of an error of package wire, else otherwise.
 func reasonOf(err error, otherwise policy.Reason) policy.Reason {
-	var bad *wire.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*wire.Error](err); ok {
 		return bad.Reason
 	}
 	return otherwise

@@ -137,8 +137,7 @@ func run(dir string, args []string, files []*os.File, env ...string) (code int, 
 	cmd.Env, cmd.ExtraFiles = append(cmd.Env, env...), files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: UID, Gid: UID, Groups: []uint32{}}}
 	err = cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return max(exit.ExitCode(), 1), nil
 	}
 	return 0, err

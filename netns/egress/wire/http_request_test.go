@@ -18,8 +18,7 @@ func crlf(s string) string { return strings.ReplaceAll(s, "|", "\r\n") + "\r\n\r
 
 // reason is the Reason of an *Error, or the text of another.
 func reason(err error) policy.Reason {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Reason
 	}
 	return policy.Reason(fmt.Sprint(err))

@@ -57,8 +57,7 @@ func Refuse(layer, code, rule, message string, next ...string) *nsjail.Refusal {
 
 // AsRefusal returns the refusal that an error is or wraps, or nil.
 func AsRefusal(err error) *nsjail.Refusal {
-	var r *nsjail.Refusal
-	errors.As(err, &r)
+	r, _ := errors.AsType[*nsjail.Refusal](err)
 	return r
 }
 
@@ -100,7 +99,7 @@ func (v *Visit) fail(err error) {
 		v.Failed = err
 	}
 	after := again[r.Code]
-	if gate := (*admit.Rejected)(nil); errors.As(err, &gate) {
+	if gate, ok := errors.AsType[*admit.Rejected](err); ok {
 		after = gate.RetrySeconds()
 	}
 	if after > 0 {

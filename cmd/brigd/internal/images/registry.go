@@ -119,8 +119,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // explain adds the remedy to an error of a registry.
 func explain(err error, n image.Name) error {
-	var e *transport.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*transport.Error](err); ok {
 		switch e.StatusCode {
 		case http.StatusUnauthorized, http.StatusForbidden:
 			return fmt.Errorf("%s refuses access, or has no such repository (docker login %s adds credentials): %w", n.Registry,

@@ -238,8 +238,7 @@ func (u *Unix) clear() error {
 
 // reason returns the text of a net error without the path.
 func reason(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Err
 	}
 	return err

@@ -182,8 +182,7 @@ func (x *session) lost(id string, no *nsjail.Refusal) *nsjail.Refusal {
 
 // asRefusal converts an error of the engine to the form that a model reads.
 func asRefusal(err error) *nsjail.Refusal {
-	var no *nsjail.Refusal
-	if errors.As(err, &no) {
+	if no, ok := errors.AsType[*nsjail.Refusal](err); ok {
 		return no
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, errEnded) || errors.Is(err, errGone) {

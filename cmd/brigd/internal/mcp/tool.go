@@ -112,8 +112,7 @@ func decode(data json.RawMessage, in any, name string, required []string) *nsjai
 	}
 	no := &nsjail.Refusal{Message: err.Error(), Code: "invalid_argument", Layer: "request", Rule: name,
 		NextSteps: []string{"Correct the arguments and call " + name + " again."}}
-	var e *schema.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*schema.Error](err); ok {
 		no.Message, no.Code = strings.TrimPrefix(e.Path+": ", ": ")+e.Message+".", e.Code
 		no.Rule = strings.TrimSuffix(name+": "+e.Path, ": ")
 		no.NextSteps = []string{sentence(e.Fix)}

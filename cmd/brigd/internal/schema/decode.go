@@ -79,8 +79,7 @@ func render(e *strictjson.Error) error {
 
 // invalid fills in the error of a type's UnmarshalJSON. The remedy follows in its sentence.
 func invalid(out *Error, err error) error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return &Error{e.Code, out.Path + e.Path, e.Message, e.Fix}
 	}
 	var ok bool

@@ -106,8 +106,7 @@ func (t *Tool) read(arguments []byte) (*call, *nsjail.Refusal) {
 		arguments = []byte("{}")
 	}
 	if err := schema.Scan(arguments); err != nil {
-		var e *schema.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*schema.Error](err); ok {
 			return nil, c.refuse("", e.Message, e.Fix)
 		}
 		return nil, c.refuse("", err.Error(), "send a JSON object")
