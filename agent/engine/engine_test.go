@@ -226,16 +226,14 @@ func TestManyAtOnce(t *testing.T) {
 	e := newEngine(t, Options{Runner: nsjail.RunnerOptions{Pool: 4, Jails: 8}})
 	var wg sync.WaitGroup
 	for i := range 64 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			want := fmt.Sprintf("run %d\n", i)
 			a := e.Run(context.Background(), Caller{Agent: fmt.Sprint("a", i%7)},
 				&Request{Cmd: []string{"cat", "/input/me"}, Files: map[string]File{"me": {Data: []byte(want)}}}, nil)
 			if a.Stdout != want {
 				t.Errorf("%d: %+v %+v", i, a, a.Error)
 			}
-		}()
+		})
 	}
 	wg.Wait()
 }

@@ -86,9 +86,7 @@ func TestLoad(t *testing.T) {
 	var wg sync.WaitGroup
 	begin := time.Now()
 	for c := range clients {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for i := range each {
 				want := fmt.Sprintf("client %d run %d\n", c, i)
 				start := time.Now()
@@ -105,7 +103,7 @@ func TestLoad(t *testing.T) {
 				seen[a.ID] = true
 				mu.Unlock()
 			}
-		}()
+		})
 	}
 	wg.Wait()
 	if len(seen) != clients*each {
@@ -196,9 +194,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	enough := make(chan struct{})
 	var wg sync.WaitGroup
 	for c := range 32 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for c < 4 {
 				if _, err := ask(client, "sleeper", "exec sleep "+nap); err != nil {
 					return
@@ -216,7 +212,7 @@ func TestKilledUnderLoad(t *testing.T) {
 				}
 				mu.Unlock()
 			}
-		}()
+		})
 	}
 	<-enough
 	if processes(t, nap) == 0 {
