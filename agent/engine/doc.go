@@ -10,7 +10,7 @@
 //	Request ── check ──► Job ── lang ──► argv, code as a file of the jail
 //	                      │
 //	                      ├─ policies: the engine's own, then each of the token's: narrow the Spec, or refuse
-//	                      ├─ ledger: a token that allows so many runs loses one
+//	                      ├─ ledger: counts the run of a token that limits runs
 //	                      ▼
 //	          audit ── Options.Wrap (metrics, traces) ── nsjail.Runner ──► Result ──► Response
 //

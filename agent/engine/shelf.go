@@ -27,7 +27,7 @@ type kept struct {
 	Chain   []string      `json:"chain,omitempty"` // of its token
 	Until   time.Time     `json:"until,omitzero"`  // when the token expires
 	Created time.Time     `json:"created"`
-	Used    time.Time     `json:"used,omitzero"` // as of TTL, not of a snapshot
+	Used    time.Time     `json:"used,omitzero"` // like TTL, not set for a snapshot
 	TTL     time.Duration `json:"ttl_ns,omitempty"`
 	Size    int64         `json:"size"`
 	Inodes  int64         `json:"inodes"`

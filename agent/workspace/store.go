@@ -80,13 +80,13 @@ func NewStore(o StoreOptions) *Store {
 type CreateOptions struct {
 	Size   int64         // its quota in bytes
 	Inodes int64         // its quota in inodes
-	TTL    time.Duration // without being used
+	TTL    time.Duration // the time until it expires if it is not used
 	Chain  []string      // other ids of its owner, such as a token's; the Store does not use them
 	Until  time.Time     // when its owner's token expires; the Store does not use it
 	// Account is the name to which MaxPerAgent and MaxBytesPerAgent apply. If it is "", they apply to the agent.
 	Account string
-	Extra   any                                      // of the caller's; the Store does not use it
-	Past    *Past                                    // of a sandbox that is restored
+	Extra   any                                      // for the caller; the Store does not use it
+	Past    *Past                                    // set for a sandbox that is restored
 	Fill    func(v Volume, size, inodes int64) error // puts the first files into it; may be nil
 }
 

@@ -17,16 +17,16 @@ type route struct {
 	id           string // operationId, and the name in the log
 	summary      string
 	query        []param
-	in           any        // of the type of the JSON body; nil for none
+	in           any        // a value of the JSON body's type; nil for no body
 	bare         bool       // a request without a body asks for the defaults
-	raw          string     // the type of a body that is bytes
+	raw          string     // the media type of a body that is not JSON
 	status       int        // of success
-	out          any        // of the type of the JSON answer; nil for none
-	rawOut       string     // the type of an answer that is none
+	out          any        // a value of the JSON answer's type; nil for none
+	rawOut       string     // the media type of an answer that is not JSON
 	events       bool       // the answer may also be a stream of engine.Event
 	later        bool       // the answer may also be 202 and a RunInfo
-	open         bool       // for everybody, also by TCP
-	fails        []int      // what else may be answered, besides usual
+	open         bool       // without authentication, also by TCP
+	fails        []int      // the statuses of further refusals, besides usual
 	level        slog.Level // of the line in the log
 	// handle returns the JSON answer, unless it has written another.
 	handle func(*call) (any, error)
