@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/must"
 )
 
 //go:embed agent.py build.sh run.sh requirements.txt
@@ -122,10 +123,7 @@ func python(t *testing.T, root string) {
 	library := strings.TrimSpace(string(out))
 	programs := []string{"/bin/sh", "/bin/cp", "/bin/mkdir", interpreter}
 	modules, _ := filepath.Glob(library + "/lib-dynload/*.so")
-	libraries, err := exec.Command("ldd", append(programs, modules...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	libraries := must.Get(exec.Command("ldd", append(programs, modules...)...).Output())(t)
 	for _, m := range regexp.MustCompile(`(?m)(/\S+) \(0x`).FindAllStringSubmatch(string(libraries), -1) {
 		programs = append(programs, m[1])
 	}
@@ -152,27 +150,20 @@ func python(t *testing.T, root string) {
 		t.Fatal(err)
 	}
 	packages := filepath.Join(root, "/usr/lib/python3/dist-packages")
-	if err := errors.Join(os.MkdirAll(packages, 0o755), os.WriteFile(filepath.Join(packages, "pip.pth"),
-		[]byte(wheels[0]+"\n"), 0o644), os.MkdirAll(filepath.Join(root, "etc"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(packages, 0o755), os.WriteFile(filepath.Join(packages, "pip.pth"),
+		[]byte(wheels[0]+"\n"), 0o644), os.MkdirAll(filepath.Join(root, "etc"), 0o755)))
 }
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	text, err := os.ReadFile(from)
-	if err := errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o755)))
 }
 
 // wheel writes a package with the few names of Pillow that the agent uses, for pictures in the formats ppm and pgm.
 func wheel(t *testing.T, path string) {
 	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(path))(t)
 	w := zip.NewWriter(f)
 	const info = "pillow-0.1.dist-info/"
 	for _, file := range [][2]string{
@@ -206,7 +197,5 @@ def open(path):
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(w.Close(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(w.Close(), f.Close()))
 }
