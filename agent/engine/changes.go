@@ -160,7 +160,7 @@ func (e *Engine) Changes(c Caller) ([]ChangeSet, error) {
 		for _, s := range sets {
 			list = append(list, *e.changeSet(s))
 		}
-		if damaged, ok := errors.AsType[*changes.DamagedError](err); ok { // the others are listed; nobody but the operator can remove it
+		if damaged, ok := errors.AsType[*changes.DamagedError](err); ok { // only the operator can remove it
 			e.storeFailed(damaged.ID, "is not listed", err)
 			return false, nil
 		}
