@@ -64,7 +64,7 @@ func (s *Store) locked(name string, how int) (*os.File, error) {
 // hexOf returns the digits of a digest.
 func hexOf(digest string) (string, error) {
 	if len(digest) == len(sha256Prefix)+hexBytes && digest[:len(sha256Prefix)] == sha256Prefix &&
-		isHex(digest[len(sha256Prefix):], hexBytes, hexBytes) {
+		isHex(digest[len(sha256Prefix):], hexBytes) {
 		return digest[len(sha256Prefix):], nil
 	}
 	return "", fmt.Errorf("the digest %s is not sha256: and 64 of the digits 0-9 and a-f", words.Quote(digest))

@@ -30,7 +30,7 @@ type Name struct {
 func ParseName(text string) (n Name, err error) {
 	rest, digest, pinned := strings.Cut(text, "@")
 	if pinned {
-		if hex, ok := strings.CutPrefix(digest, sha256Prefix); !ok || !isHex(hex, hexBytes, hexBytes) {
+		if hex, ok := strings.CutPrefix(digest, sha256Prefix); !ok || !isHex(hex, hexBytes) {
 			return n, wrong(text, "the digest is not sha256: and 64 of the digits 0-9 and a-f")
 		}
 		n.Digest = digest
@@ -94,8 +94,9 @@ func (n Name) file() string { return strings.ReplaceAll(n.String(), "/", "%") }
 
 func nameOfFile(file string) (Name, error) { return ParseName(strings.ReplaceAll(file, "%", "/")) }
 
-func isHex(s string, least, most int) bool {
-	return len(s) >= least && len(s) <= most && only(s, "0123456789abcdef")
+// isHex reports whether s is the beginning of a digest, of at least some digits.
+func isHex(s string, least int) bool {
+	return len(s) >= least && len(s) <= hexBytes && only(s, "0123456789abcdef")
 }
 
 func only(s, alphabet string) bool { return strings.Trim(s, alphabet) == "" }

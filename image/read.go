@@ -70,7 +70,7 @@ func (s *Store) find(text string) (hex string, names []string, err error) {
 	if err == nil {
 		link, rerr := os.Readlink(s.path("names", n.file()))
 		switch {
-		case rerr == nil && isHex(filepath.Base(link), hexBytes, hexBytes):
+		case rerr == nil && isHex(filepath.Base(link), hexBytes):
 			return filepath.Base(link), []string{n.String()}, nil
 		case rerr == nil:
 			return "", nil, fmt.Errorf("the image store: a name links to %s, which is no digest", words.Quote(link))
@@ -82,7 +82,7 @@ func (s *Store) find(text string) (hex string, names []string, err error) {
 	if n.Digest != "" {
 		hex = strings.TrimPrefix(n.Digest, sha256Prefix)
 	}
-	if !isHex(hex, 4, hexBytes) {
+	if !isHex(hex, 4) {
 		if err != nil {
 			return "", nil, err
 		}
@@ -181,7 +181,7 @@ func (s *Store) image(hex string, names []string) *Image {
 
 // images lists the complete images, sorted.
 func (s *Store) images() (list []string, err error) {
-	return s.list("images", func(name string) bool { return isHex(name, hexBytes, hexBytes) })
+	return s.list("images", func(name string) bool { return isHex(name, hexBytes) })
 }
 
 // list lists the entries of a directory of the store, sorted. A directory that does not exist is empty.

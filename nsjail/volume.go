@@ -113,7 +113,7 @@ func (s *volumeHelper) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 		v.uid, v.gid = h.PayloadUID, h.PayloadGID
 	}
 	p := program.New(3)
-	m := rootfs.Volume(p, "volume", launcher.SlotUser, v.id, int64(cmp.Or(o.Size, spec.DefaultTmpfsSize)),
+	m := rootfs.Volume(p, launcher.SlotUser, v.id, int64(cmp.Or(o.Size, spec.DefaultTmpfsSize)),
 		cmp.Or(o.Inodes, spec.DefaultTmpfsInodes), o.Dirs)
 	fd, err := askFor(s.launcher, p, m, "[volume]", s.place)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *volumeHelper) open(h *host.Host, first *launcher.Launcher) error {
 	if h.Drop { // otherwise the helper has a mount namespace of its own
 		p.Add("volume", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
 	}
-	place, err := askFor(l, p, rootfs.VolumeStore(p, "volume"), "[place]")
+	place, err := askFor(l, p, rootfs.VolumeStore(p), "[place]")
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -166,7 +166,7 @@ func (s *volumeHelper) mount(src *host.Source, attr uint64) (int, error) {
 		return -1, plan.NoVolume(src.Path, src.Volume)
 	}
 	p := program.New(3)
-	t := rootfs.VolumeTree(p, "volume", launcher.SlotUser, src.Below, attr)
+	t := rootfs.VolumeTree(p, launcher.SlotUser, src.Below, attr)
 	return askFor(s.launcher, p, t, "[mount]", int(v.root.Fd()))
 }
 
@@ -191,7 +191,7 @@ func (s *volumeHelper) look(jail *spec.Spec, h *host.Host) error {
 
 func (s *volumeHelper) detach(v *Volume) error {
 	p := program.New(3)
-	rootfs.DropVolume(p, "volume", launcher.SlotUser, v.id)
+	rootfs.DropVolume(p, launcher.SlotUser, v.id)
 	return launcher.Perform(s.launcher, "volume", p, s.place)
 }
 

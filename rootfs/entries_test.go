@@ -116,16 +116,16 @@ func TestParts(t *testing.T) {
 		}),
 		"begin-later":  part(func(p *program.Program) { r := root(Root{Later: true}); Begin(p, &r) }),
 		"enter-over":   part(func(p *program.Program) { r := root(Root{Over: true}); Begin(p, &r).Enter() }),
-		"finish":       part(func(p *program.Program) { Finish(p, TreeFD) }),
-		"proc-on":      part(func(p *program.Program) { ProcOn(p, TreeFD) }),
+		"finish":       part(func(p *program.Program) { Finish(p) }),
+		"proc-on":      part(func(p *program.Program) { ProcOn(p) }),
 		"proc-over":    part(ProcOver),
 		"procfs":       part(func(p *program.Program) { Procfs(p) }),
 		"mount-tree":   part(func(p *program.Program) { MountTree(p, "mounts[0]", &s, rdonly|nosuid) }),
 		"widen":        part(func(p *program.Program) { Widen(p, firstSlot) }),
-		"volume-store": part(func(p *program.Program) { VolumeStore(p, "store") }),
-		"volume":       part(func(p *program.Program) { Volume(p, "volume", firstSlot, "v1", 4096, 9, []string{"a", "b"}) }),
-		"volume-tree":  part(func(p *program.Program) { VolumeTree(p, "volume", firstSlot, "a", nosuid|nodev) }),
-		"volume-drop":  part(func(p *program.Program) { DropVolume(p, "volume", firstSlot, "v1") }),
+		"volume-store": part(func(p *program.Program) { VolumeStore(p) }),
+		"volume":       part(func(p *program.Program) { Volume(p, firstSlot, "v1", 4096, 9, []string{"a", "b"}) }),
+		"volume-tree":  part(func(p *program.Program) { VolumeTree(p, firstSlot, "a", nosuid|nodev) }),
+		"volume-drop":  part(func(p *program.Program) { DropVolume(p, firstSlot, "v1") }),
 	})
 }
 
@@ -473,8 +473,8 @@ func TestImageStage(t *testing.T) {
 // A volume is attached to the store by one name, with its directories in it, and detached by the same name.
 func TestVolumeNames(t *testing.T) {
 	p := program.New(firstSlot + 1)
-	Volume(p, "volume", firstSlot, "v1", 4096, 9, []string{"a"})
-	DropVolume(p, "volume", firstSlot, "v1")
+	Volume(p, firstSlot, "v1", 4096, 9, []string{"a"})
+	DropVolume(p, firstSlot, "v1")
 	var order []string
 	for i := range p.Ops {
 		call := p.Ops[i].Call()

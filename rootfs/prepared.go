@@ -9,30 +9,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TreeFD is a fixed descriptor number for Hold.
-const TreeFD = 262
+// treeFD is the fixed descriptor number of Hold.
+const treeFD = 262
 
 // Hold keeps the tree's root open at a fixed descriptor number, for Finish in another program.
-func (t *Tree) Hold(fd int) {
-	t.b.Add("pivot", unix.SYS_DUP3, t.b.root.Arg(), program.Int(fd), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+func (t *Tree) Hold() {
+	t.b.Add("pivot", unix.SYS_DUP3, t.b.root.Arg(), program.Int(treeFD), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	t.b.Program.Close("pivot", t.b.root)
 }
 
 // Finish is Enter and Seal for a tree kept by Hold.
-func Finish(p *program.Program, fd int) {
+func Finish(p *program.Program) {
 	b := &builder{Program: p, label: "pivot"}
-	b.enter(program.Int(fd))
+	b.enter(program.Int(treeFD))
 	b.Add(b.label, unix.SYS_CHDIR, program.Str("/"))
 	b.setattr(program.CWD(), "/", rdonly|nosuid|nodev, 0)
-	b.Add(b.label, unix.SYS_CLOSE, program.Int(fd))
+	b.Add(b.label, unix.SYS_CLOSE, program.Int(treeFD))
 }
 
 // ProcOn mounts a procfs on a tree kept by Hold. The process must be in the jail's pid namespace and in the tree's
 // mount namespace.
-func ProcOn(p *program.Program, fd int) {
+func ProcOn(p *program.Program) {
 	b := &builder{Program: p, label: "proc"}
 	m := b.newMount("proc", nosuid|nodev|noexec)
-	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.Int(fd), program.Str("proc"), fromEmpty())
+	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.Int(treeFD), program.Str("proc"), fromEmpty())
 }
 
 // MountTree clones the mounts at a source, detached, with the given attributes.

@@ -123,7 +123,7 @@ const (
 const (
 	fdLower = 260
 	fdEmpty = 261
-	fdUpper = TreeFD // closed again before any other use
+	fdUpper = treeFD // closed again before any other use
 )
 
 // FirstDisk is the first of the fixed descriptor numbers at which the tmpfs mounts that the payload can fill stay open

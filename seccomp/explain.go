@@ -25,13 +25,13 @@ func (t *Table) String() string {
 	}
 	always, sometimes := t.groups()
 	for _, g := range always {
-		fmt.Fprintf(&b, "\n%s (%d)\n%s", g.rules[0].Action, len(g.names), wrap(g.names, "  "))
+		fmt.Fprintf(&b, "\n%s (%d)\n%s", g.rules[0].Action, len(g.names), wrap(g.names))
 	}
 	if len(sometimes) > 0 {
 		b.WriteString("\nBY ARGUMENT (the first line that holds decides)\n")
 	}
 	for _, g := range sometimes {
-		b.WriteString(wrap(g.names, "  ") + g.lines)
+		b.WriteString(wrap(g.names) + g.lines)
 	}
 	if len(t.Notes) > 0 {
 		b.WriteString("\nNOTES\n")
@@ -129,10 +129,8 @@ func number(v uint64) string {
 	return "0x" + strconv.FormatUint(v, 16)
 }
 
-// wrap arranges words in lines of width.
-func wrap(words []string, indent string) string {
-	return wrapText(strings.Join(words, " "), indent, indent)
-}
+// wrap arranges words in indented lines of width.
+func wrap(words []string) string { return wrapText(strings.Join(words, " "), "  ", "  ") }
 
 func wrapText(text, first, rest string) string {
 	var b strings.Builder

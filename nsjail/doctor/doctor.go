@@ -164,10 +164,10 @@ func (f *Facts) has(path string) bool { _, ok := f.Files[path]; return ok }
 // sysctl returns a setting of /proc/sys by its dotted name.
 func (f *Facts) sysctl(name string) string { return f.file(host.SysctlPath(name)) }
 
-// status returns a field of /proc/self/status: proc_pid_status(5).
-func (f *Facts) status(field string) string {
+// seccompMode returns the field Seccomp of /proc/self/status: proc_pid_status(5).
+func (f *Facts) seccompMode() string {
 	for line := range strings.Lines(f.Files["/proc/self/status"]) {
-		if v, ok := strings.CutPrefix(line, field+":"); ok {
+		if v, ok := strings.CutPrefix(line, "Seccomp:"); ok {
 			return strings.TrimSpace(v)
 		}
 	}

@@ -93,7 +93,7 @@ func (f *Facts) seccomp() (state State, why, fix string) {
 	case ok:
 	case f.Default.works():
 		return Present, "filters work; the list of actions is hidden", ""
-	case f.status("Seccomp") != "" || !f.has("/proc/self/status"):
+	case f.seccompMode() != "" || !f.has("/proc/self/status"):
 		return Note, "the list of actions is hidden", ""
 	default:
 		return Missing, "the kernel has no system-call filters", "boot a kernel with CONFIG_SECCOMP_FILTER=y"

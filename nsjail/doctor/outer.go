@@ -73,7 +73,7 @@ func (f *Facts) container() (state State, why, fix string) {
 	}
 	// a file such as /.dockerenv proves little by itself: machines are made of images too
 	if masked := host.NoProc([]byte(f.Files["/proc/self/mountinfo"])) != ""; !f.Default.works() &&
-		(masked || f.status("Seccomp") == "2" || f.confined()) {
+		(masked || f.seccompMode() == "2" || f.confined()) {
 		fix = outerFix(kind)
 	}
 	return Note, "this looks like " + words.Quote(kind) + " (by " + by + ")", fix
@@ -82,7 +82,7 @@ func (f *Facts) container() (state State, why, fix string) {
 func (f *Facts) outerFilter() (state State, why, fix string) {
 	kind, _ := f.outer()
 	switch {
-	case f.status("Seccomp") != "2":
+	case f.seccompMode() != "2":
 		return Present, "no seccomp filter is in force yet", ""
 	case f.Default.works():
 		return Present, "an outer filter is in force, and it permits what a default jail does", ""

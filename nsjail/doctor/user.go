@@ -41,7 +41,7 @@ func (f *Facts) blockers() (list []blocker) {
 	// the kernel treats a mount over "/" that is not this process's root as a chroot
 	add(len(rootMounts(f.Files["/proc/self/mountinfo"])) >= 2 && e.Errno == unix.EPERM, "another mount covers this "+
 		"process's root, which to the kernel is a chroot, and it forbids user namespaces there", "umount /")
-	add(f.status("Seccomp") == "2", "an outer seccomp filter is in force (Seccomp: 2 in /proc/self/status)",
+	add(f.seccompMode() == "2", "an outer seccomp filter is in force (Seccomp: 2 in /proc/self/status)",
 		outerFix(kind))
 	confined := "allow userns, mount and pivot_root in it, or run brig outside of it: aa-status"
 	if kind != "" {

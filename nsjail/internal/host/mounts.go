@@ -38,14 +38,12 @@ func ParseMounts(mountinfo []byte, text string) (list []MountLine) {
 		}
 		_, super, _ := bytes.Cut(right, []byte(" "))
 		list = append(list, MountLine{string(f[0]), string(f[1]), string(f[2]), string(f[3]), string(f[4]), string(fstype),
-			option(f[5], "ro") || option(super, "ro")})
+			readOnly(f[5]) || readOnly(super)})
 	}
 	return list
 }
 
-func option(list []byte, name string) bool {
-	return slices.Contains(strings.Split(string(list), ","), name)
-}
+func readOnly(options []byte) bool { return slices.Contains(strings.Split(string(options), ","), "ro") }
 
 // NoProc returns why the kernel would refuse a new procfs to a user namespace, or "". It demands one in the caller's
 // mount namespace that is complete: mounted from its root, writable, with nothing mounted over a part of it but over

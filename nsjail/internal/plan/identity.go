@@ -127,14 +127,14 @@ func DropProgram(h *host.Host, effective, kept uint32) *program.Program {
 }
 
 // writeSelf writes to a file of /proc/self, in the jail's procfs, or in that of the host if the jail has none.
-func (r *resolver) writeSelf(label, name, text string) {
+func (r *resolver) writeSelf(name, text string) {
 	dir := program.CWD()
 	if name = "self/" + name; r.root.Proc != 0 {
 		dir = r.root.Proc.Arg()
 	} else {
 		name = "/proc/" + name
 	}
-	r.writeAt(label, dir, name, text)
+	r.writeAt("user", dir, name, text)
 }
 
 func (r *resolver) writeAt(label string, dir program.Arg, name, text string) {
@@ -155,10 +155,10 @@ func (r *resolver) procfs() {
 // identity maps one uid and one gid: user_namespaces(7).
 func (r *resolver) identity() {
 	uid, gid := r.ids()
-	r.writeSelf("user", "setgroups", "deny")
+	r.writeSelf("setgroups", "deny")
 	// fixed width: a launcher forked early writes these before it has the program
-	r.writeSelf("user", "uid_map", fmt.Sprintf("%d %10d 1", uid, r.Host.PayloadUID))
-	r.writeSelf("user", "gid_map", fmt.Sprintf("%d %10d 1", gid, r.Host.PayloadGID))
+	r.writeSelf("uid_map", fmt.Sprintf("%d %10d 1", uid, r.Host.PayloadUID))
+	r.writeSelf("gid_map", fmt.Sprintf("%d %10d 1", gid, r.Host.PayloadGID))
 	if r.root.Proc != 0 {
 		r.ofUser("inotify", "max_inotify_instances", spec.DefaultInotify)
 		r.ofUser("inotify", "max_inotify_watches", spec.DefaultWatches)
@@ -178,7 +178,7 @@ func (r *resolver) ofUser(label, name string, n int) {
 // oomScore makes the OOM killer prefer the jail to its keeper, which must outlive it. The process no longer shares its
 // memory: otherwise the kernel would have to look at every process of the machine.
 func (r *resolver) oomScore() {
-	r.writeSelf("user", "oom_score_adj", strconv.Itoa(jailOOMScore))
+	r.writeSelf("oom_score_adj", strconv.Itoa(jailOOMScore))
 }
 
 // jailOOMScore makes the OOM killer choose a process of a jail before any other on the machine, and of these the

@@ -26,14 +26,14 @@ func Prepare(h *host.Host, home bool, copies map[string][]rootfs.Entry) *Prepare
 		Entries: preparedEntries(h, w, copies)}
 	made := rootfs.Begin(tree, root)
 	made.Add(root.Entries)
-	made.Hold(rootfs.TreeFD)
+	made.Hold()
 	// The kernel lets a jail mount a procfs only if a fully visible one exists in its mount namespace. This procfs belongs
 	// to a pid namespace whose only process has ended, so it shows no process.
 	proc := program.New(2)
-	rootfs.ProcOn(proc, rootfs.TreeFD)
+	rootfs.ProcOn(proc)
 	proc.Add("proc", unix.SYS_EXIT_GROUP, program.Int(0))
 	enter := program.New(2)
-	rootfs.Finish(enter, rootfs.TreeFD)
+	rootfs.Finish(enter)
 	w.Steps = []Preparation{{"a tree of its own", tree, self},
 		{"the procfs of no process", proc, program.Request{CloneFlags: unix.CLONE_NEWPID, Cgroup: -1}},
 		{"the tree becomes the root", enter, self}}
@@ -56,9 +56,9 @@ func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 		p.Add("prepare", unix.SYS_SETFSGID, program.Int(h.PayloadGID))
 		p.Add("prepare", unix.SYS_SETFSUID, program.Int(h.PayloadUID))
 	} else {
-		r.writeSelf("user", "setgroups", "deny")
-		r.writeSelf("user", "uid_map", fmt.Sprintf("%d %d 1", h.UID, h.UID))
-		r.writeSelf("user", "gid_map", fmt.Sprintf("%d %d 1", h.GID, h.GID))
+		r.writeSelf("setgroups", "deny")
+		r.writeSelf("uid_map", fmt.Sprintf("%d %d 1", h.UID, h.UID))
+		r.writeSelf("gid_map", fmt.Sprintf("%d %d 1", h.GID, h.GID))
 	}
 	if home {
 		fd := p.Open("net", unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/ns/net"),
