@@ -77,7 +77,7 @@ func TestEscapes(t *testing.T) {
 	for range 2 {
 		c.see("INSIDE> ")
 		c.keys("suspend\r")
-		c.press("\r", "Stopped")
+		c.pressEnter("Stopped")
 		c.see("OUTSIDE> ")
 		c.keys("fg\r")
 	}
@@ -87,7 +87,7 @@ func TestEscapes(t *testing.T) {
 	c.see("Stopped")
 	c.see("OUTSIDE> ")
 	c.keys("fg\r")
-	c.press("\r", "INSIDE> ")
+	c.pressEnter("INSIDE> ")
 	c.keys("exit 7\r")
 	c.see("OUTSIDE> ")
 	c.keys("echo co''de=$?\r")
@@ -96,11 +96,11 @@ func TestEscapes(t *testing.T) {
 	c.exit()
 }
 
-// press presses a key again and again until the terminal shows a text.
-func (c *console) press(key, want string) {
+// pressEnter presses the enter key again and again until the terminal shows a text.
+func (c *console) pressEnter(want string) {
 	c.t.Helper()
 	for range 400 {
-		c.keys(key)
+		c.keys("\r")
 		timeout := time.After(50 * time.Millisecond)
 		for waits := true; waits; {
 			select {

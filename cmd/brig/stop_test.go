@@ -23,11 +23,11 @@ func TestStopAndContinue(t *testing.T) {
 	c.see("tick")
 	pid := c.cmd.Process.Pid
 	must.Do(t, syscall.Kill(pid, syscall.SIGTSTP))
-	waitState(t, pid, "T")
+	waitStopped(t, pid)
 	stopped := 0
 	for _, child := range sys.Descendants(pid) {
 		if comm := procField(child, "comm"); comm == "perl" {
-			waitState(t, child, "T")
+			waitStopped(t, child)
 			stopped++
 		}
 	}
@@ -53,18 +53,18 @@ func procField(pid int, name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// waitState waits until a process is in a state of proc(5).
-func waitState(t *testing.T, pid int, want string) {
+// waitStopped waits until a process is stopped: proc(5).
+func waitStopped(t *testing.T, pid int) {
 	t.Helper()
 	state := ""
 	for range 1000 {
 		_, after, _ := strings.Cut(procField(pid, "stat"), ") ")
-		if state, _, _ = strings.Cut(after, " "); state == want {
+		if state, _, _ = strings.Cut(after, " "); state == "T" {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatalf("process %d is in state %q, want %q", pid, state, want)
+	t.Fatalf("process %d is in state %q, want T", pid, state)
 }
 
 // TestStopWhileItStarts: stopped and continued at any moment of its start, brig goes on. A terminal has a second

@@ -89,10 +89,10 @@ func (r *Rig) serveWorld() error {
 			errs = append(errs, r.listen(p, func(l net.Listener) { accept(l, r.echoTCP) }))
 		}
 		for _, p := range httpPorts {
-			errs = append(errs, r.listen(p, func(l net.Listener) { r.httpServer(false).Serve(&taped{l, r.Visits}) }))
+			errs = append(errs, r.listen(p, func(l net.Listener) { r.httpServer().Serve(&taped{l, r.Visits}) }))
 		}
 		for _, p := range httpsPorts {
-			errs = append(errs, r.listen(p, func(l net.Listener) { r.httpServer(true).ServeTLS(l, "", "") }))
+			errs = append(errs, r.listen(p, func(l net.Listener) { r.httpServer().ServeTLS(l, "", "") }))
 		}
 		return errors.Join(errs...)
 	})
@@ -151,7 +151,7 @@ func (r *Rig) echoTCP(c net.Conn) {
 }
 
 // httpServer answers each request with the site's name and the request itself.
-func (r *Rig) httpServer(secure bool) *http.Server {
+func (r *Rig) httpServer() *http.Server {
 	return &http.Server{
 		Handler:           r.handler(),
 		ReadHeaderTimeout: 30 * time.Second,
