@@ -131,22 +131,22 @@ func (d *delivery) open(ctx context.Context) error {
 
 // beat tells the server that the run goes on, three times in each wait for an acknowledgement.
 func (d *delivery) beat() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
+	ended := make(chan struct{})
+	first := time.AfterFunc(d.ackWait/3, func() { // most runs are shorter, and need no goroutine
 		tick := time.NewTicker(d.ackWait / 3)
 		defer tick.Stop()
 		for {
+			if err := d.m.InProgress(); err != nil {
+				d.Queue.o.Logger.Debug("the queue does not learn that a run goes on", "error", err)
+			}
 			select {
-			case <-ctx.Done():
+			case <-ended:
 				return
 			case <-tick.C:
-				if err := d.m.InProgress(); err != nil {
-					d.Queue.o.Logger.Debug("the queue does not learn that a run goes on", "run", d.j.ID, "error", err)
-				}
 			}
 		}
-	}()
-	return cancel
+	})
+	return func() { first.Stop(); close(ended) }
 }
 
 // Authenticate returns who has sent a request to Sandboxes.

@@ -195,13 +195,12 @@ func slow(size int) time.Duration { return time.Duration(size>>20) * time.Second
 // trying calls do until it succeeds, with pauses, at most for limit. size is how many bytes do sends or reads: a large
 // object has more time. It returns the last error. An error that is errPermanent is not tried again.
 func trying(ctx context.Context, limit time.Duration, size int, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit+slow(size))
-	defer cancel()
+	end := time.Now().Add(limit + slow(size))
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		try, cancel := context.WithTimeout(ctx, soon+slow(size))
+		try, cancel := context.WithTimeout(ctx, min(soon+slow(size), time.Until(end)))
 		err := do(try)
 		cancel()
-		if err == nil || errors.Is(err, errPermanent) {
+		if err == nil || errors.Is(err, errPermanent) || time.Until(end) < wait {
 			return err
 		}
 		select {

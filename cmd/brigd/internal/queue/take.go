@@ -57,15 +57,29 @@ func (w *Worker) take() bool {
 		w.served[l] = w.turn
 		w.mu.Unlock()
 		w.going.Add(1)
-		go func() {
-			defer w.going.Done()
-			free := sync.OnceFunc(func() { <-w.slots })
-			defer free()
-			w.handle(m, free)
-		}()
+		select {
+		case w.idle <- m:
+		default:
+			go w.serve(m)
+		}
 		return true
 	}
 	return false
+}
+
+// serve handles deliveries until the worker ends. A goroutine is used again, since each new one has to grow its stack.
+func (w *Worker) serve(m *nats.Msg) {
+	for {
+		free := sync.OnceFunc(func() { <-w.slots })
+		w.handle(m, free)
+		free()
+		w.going.Done()
+		select {
+		case m = <-w.idle:
+		case <-w.pull.Done():
+			return
+		}
+	}
 }
 
 // lowTurn is how often the lowest class is first, so that it goes on when the others never end.
@@ -114,7 +128,7 @@ var ask = []byte(`{"batch":1,"no_wait":true,"expires":20000000}`)
 // message comes under its own subject, so that nats.Conn.Request could not match it to the request. One that comes too
 // late is taken by the next call.
 func (w *Worker) next(l lane) (m *nats.Msg, more bool, err error) {
-	w.asked++
+	w.asked = (w.asked + 1) % 16 // none is so late; of few subjects, the server remembers who wants them
 	reply := w.inbox + strconv.Itoa(w.asked)
 	if err := w.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+runsStream+"."+l.consumer(), reply, ask); err != nil {
 		return nil, false, err

@@ -35,8 +35,9 @@ type WorkerOptions struct {
 type Worker struct {
 	*Queue
 	o       WorkerOptions
-	slots   chan struct{} // has a value for each run that goes on
-	endings chan struct{} // and one for each run whose result is being stored
+	slots   chan struct{}  // has a value for each run that goes on
+	endings chan struct{}  // and one for each run whose result is being stored
+	idle    chan *nats.Msg // to goroutines that wait for a delivery
 
 	pull    context.Context // ends when no more runs are taken
 	stop    context.CancelFunc
@@ -75,7 +76,7 @@ func (w *Worker) Counts() (taken, again, dead, late int64) {
 // StartWorker begins to take runs.
 func StartWorker(q *Queue, o WorkerOptions) (*Worker, error) {
 	w := &Worker{Queue: q, o: o, slots: make(chan struct{}, o.Slots), endings: make(chan struct{}, o.Slots),
-		looping: make(chan struct{}), hot: map[lane]bool{},
+		looping: make(chan struct{}), idle: make(chan *nats.Msg), hot: map[lane]bool{},
 		served: map[lane]int{}, woken: make(chan struct{}, 1), running: map[*delivery]context.CancelCauseFunc{}}
 	w.pull, w.stop = context.WithCancel(context.Background())
 	w.heat()
