@@ -30,10 +30,12 @@
 // first stored result counts, because a result is created and never replaced. A run that was delivered more than
 // MaxDeliver times has probably ended its workers; it is given up.
 //
-// The result of a run without a key is removed when its caller has it, and not stored if the caller waits in the
-// worker's process: with that, both would be gone. A small record is in its place, so that the run is not started again
-// if its acknowledgement was lost. A worker looks for records of runs that were delivered before, or that are older
-// than its connection or the last cancellation.
+// The result of a run without a key is removed when its caller has it. A small record is in its place, so that the run
+// is not started again if its acknowledgement was lost. If the caller waits in the worker's process, the result is not
+// stored: with that, both would be gone. Then the server confirms the acknowledgement, or the record is stored.
+//
+// A worker looks for records of runs that were delivered before, or that are older than its connection or the last
+// cancellation.
 //
 // # Fairness
 //

@@ -92,6 +92,9 @@ var forgotten = []byte(`{"dropped":true}`)
 // waits for the server; a result that it does not remove is kept as long as those with a key. One that was not stored
 // has revision 0.
 func (f *Front) settle(id string, w *waiter, a *engine.Response) {
+	if w.revision == 0 {
+		return
+	}
 	if a.Error != nil && a.Error.Code == givenUp {
 		return // the operator may let it begin again, and its next result is kept
 	}

@@ -253,13 +253,17 @@ func (d *delivery) nak(after time.Duration) {
 // finish stores the result, tells the Front and acknowledges the run. It goes on until the server takes the result. One
 // that only a caller of this process may have is not stored: with the process, both would be gone.
 func (d *delivery) finish(a *engine.Response) {
+	r := &record{owner: d.j.Owner, Result: a}
 	if f := d.front.Load(); f != nil && !d.j.Tracked && !d.j.Watch && f.hand(d.j.ID, a) {
-		d.acknowledge()
-		return
+		if d.m.AckSync(nats.AckWait(soon)) == nil {
+			d.tidy()
+			return
+		}
+		r = &record{} // it may be delivered again, and must not start
 	}
 	ctx, end := d.lasting()
 	defer end()
-	revision, err := d.store(ctx, always, d.j.ID, &record{owner: d.j.Owner, Result: a})
+	revision, err := d.store(ctx, always, d.j.ID, r)
 	if err != nil {
 		d.Queue.o.Logger.Error("a result is not stored, and the run will be delivered again", "run", d.j.ID, "error", err)
 		return
@@ -279,6 +283,11 @@ func (d *delivery) acknowledge() {
 		d.Queue.o.Logger.Warn("a run that has ended is not acknowledged", "run", d.j.ID, "error", err)
 		return
 	}
+	d.tidy()
+}
+
+// tidy removes the object of a run that has left the queue.
+func (d *delivery) tidy() {
 	if name := d.m.Header.Get(objectHeader); name != "" {
 		d.drop(context.Background(), d.files, name)
 	}

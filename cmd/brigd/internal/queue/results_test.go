@@ -73,3 +73,19 @@ func TestLargeHasMoreTime(t *testing.T) {
 		}
 	})
 }
+
+// A run whose caller has the result leaves a record if its acknowledgement is not confirmed: it must not start again.
+func TestHandedWithoutConfirmation(t *testing.T) {
+	q, _, _, _ := memory(t)
+	f := &Front{Queue: q, waiters: map[string][]*waiter{}}
+	q.front.Store(f)
+	in := f.wait("run_5").in
+	d := &delivery{Worker: &Worker{Queue: q, pull: t.Context()}, m: nats.NewMsg("x"), j: job{ID: "run_5"}}
+	d.finish(&engine.Response{ID: "run_5"})
+	if len(in) != 1 || (<-in).result == nil {
+		t.Error("the caller does not have the result")
+	}
+	if r, err := q.find(t.Context(), "r.run_5"); err != nil || r == nil || r.Result != nil {
+		t.Errorf("the record is %v, %v", r, err)
+	}
+}
