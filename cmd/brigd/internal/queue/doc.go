@@ -12,9 +12,9 @@
 //	objects BRIG_SNAPSHOTS  snapshots of sandboxes
 //	bucket BRIG_WORKERS  names of workers that live: their sandboxes are listed
 //
-// brig.wake.CLASS.LANE.TENANT tells that a run has come (the server publishes it), brig.cancel.ID ends one, and
-// brig.worker.all asks the workers for their load. brig.place asks who has room for a sandbox, and brig.dial.NAME
-// connects to a worker.
+// brig.wake.CLASS.LANE.TENANT tells that a run has come: the server publishes it, and workers listen to lanes that were
+// empty. brig.cancel.ID ends one, and brig.worker.all asks the workers for their load. brig.place asks who has room for
+// a sandbox, and brig.dial.NAME connects to a worker.
 //
 // # Connections
 //

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,15 +20,33 @@ func (w *Worker) heat() {
 	}
 }
 
-// wake marks a lane that a run has come to.
-func (w *Worker) wake(m *nats.Msg) {
+// listen lets the server tell when a run comes to a lane. One may have come before.
+func (w *Worker) listen(l lane) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, l := range lanes() {
-		if strings.HasPrefix(m.Subject, wakeSubject+l.token()+".") {
-			w.hot[l] = true
-		}
+	if w.listens[l] {
+		return
 	}
+	_, err := w.nc.Subscribe(wakeSubject+l.token()+".>", func(m *nats.Msg) { w.wake(l, m.Sub) })
+	if w.listens[l] = err == nil; err == nil {
+		w.stir(l)
+	}
+}
+
+// wake marks a lane that a run has come to. If a look at it is due anyway, as in a long queue, nothing more is told.
+func (w *Worker) wake(l lane, s *nats.Subscription) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hot[l] {
+		w.listens[l] = false
+		_ = s.Unsubscribe() // fails if it was done before
+	}
+	w.stir(l)
+}
+
+// stir lets the loop look at a lane.
+func (w *Worker) stir(l lane) {
+	w.hot[l] = true
 	select {
 	case w.woken <- struct{}{}:
 	default:
@@ -48,6 +65,8 @@ func (w *Worker) take() bool {
 		}
 		if more {
 			w.mark(l, true)
+		} else {
+			w.listen(l)
 		}
 		if m == nil {
 			continue

@@ -52,6 +52,7 @@ type Worker struct {
 
 	mu      sync.Mutex
 	hot     map[lane]bool // worth a look
+	listens map[lane]bool // the server tells of runs that come
 	served  map[lane]int  // the turn of its last run
 	woken   chan struct{} // has room for one
 	turn    int
@@ -76,14 +77,12 @@ func (w *Worker) Counts() (taken, again, dead, late int64) {
 // StartWorker begins to take runs.
 func StartWorker(q *Queue, o WorkerOptions) (*Worker, error) {
 	w := &Worker{Queue: q, o: o, slots: make(chan struct{}, o.Slots), endings: make(chan struct{}, o.Slots),
-		looping: make(chan struct{}), idle: make(chan *nats.Msg), hot: map[lane]bool{},
+		looping: make(chan struct{}), idle: make(chan *nats.Msg), hot: map[lane]bool{}, listens: map[lane]bool{},
 		served: map[lane]int{}, woken: make(chan struct{}, 1), running: map[*delivery]context.CancelCauseFunc{}}
 	w.pull, w.stop = context.WithCancel(context.Background())
 	w.heat()
-	for subject, f := range map[string]nats.MsgHandler{wakeSubject + ">": w.wake, cancelSubject + "*": w.cancelled} {
-		if _, err := q.nc.Subscribe(subject, f); err != nil {
-			return nil, err
-		}
+	if _, err := q.nc.Subscribe(cancelSubject+"*", w.cancelled); err != nil {
+		return nil, err
 	}
 	q.doubt()
 	w.inbox = q.nc.NewInbox() + "."

@@ -45,3 +45,15 @@ func TestCancelOfTwoDeliveries(t *testing.T) {
 		t.Errorf("%d of two are cancelled", ended)
 	}
 }
+
+// A wake makes a lane worth a look. In a lane that is worth one anyway, no more of them are wanted.
+func TestWake(t *testing.T) {
+	l := lanes()[3]
+	w := &Worker{hot: map[lane]bool{}, listens: map[lane]bool{l: true}, woken: make(chan struct{}, 1)}
+	for _, listens := range []bool{true, false} {
+		w.wake(l, &nats.Subscription{})
+		if !w.hot[l] || w.listens[l] != listens || len(w.woken) != 1 {
+			t.Errorf("it is worth a look: %v, the server tells of the next: %v, not %v", w.hot[l], w.listens[l], listens)
+		}
+	}
+}
