@@ -262,6 +262,12 @@ func (f *Facts) sameLink(j *Jail, i int) (bool, error) {
 	default:
 		return false, nil
 	}
+	for k := range i { // what is mounted by way of a link of the host may cover it: then symlinkat(2) tells
+		at, _ := f.onHost(j, j.Steps[k].Target, k)
+		if _, err := os.Readlink(at); err == nil && j.Steps[k].Kind != Symlink {
+			return false, nil
+		}
+	}
 	return false, spec.CallerError("Can't make symlink at "+words.Printable(s.Target), detail,
 		"name another place, or remove it")
 }

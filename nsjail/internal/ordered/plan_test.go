@@ -129,7 +129,7 @@ func TestRefused(t *testing.T) {
 func TestLook(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, errors.Join(os.Mkdir(filepath.Join(dir, "d"), 0o755), os.Symlink("d", filepath.Join(dir, "l")),
-		os.WriteFile(filepath.Join(dir, "f"), nil, 0o644)))
+		os.WriteFile(filepath.Join(dir, "f"), nil, 0o644), os.WriteFile(filepath.Join(dir, "d", "in"), nil, 0o644)))
 	j := bare(Step{Kind: Bind, Source: dir, Target: "/w"}, Step{Kind: Symlink, Source: "d", Target: "/w/l"},
 		Step{Kind: Bind, Source: "/", Target: "/"}, Step{Kind: Bind, Source: dir + "/nowhere", Target: "/x", Try: true},
 		Step{Kind: Bind, Source: dir + "/f", Target: "/f"}, Step{Kind: Tmpfs, Target: "/home/b"})
@@ -151,6 +151,8 @@ func TestLook(t *testing.T) {
 		{noLink, []Step{{Kind: Tmpfs, Target: "/t"}, {Kind: Symlink, Source: "d", Target: "/t"}}},
 		{"", []Step{{Kind: Symlink, Source: "d", Target: "/l"}, {Kind: Bind, Source: dir, Target: "/l"},
 			{Kind: Symlink, Source: "d", Target: "/l"}}},
+		{noLink, []Step{{Kind: Tmpfs, Target: "/w/new"}, {Kind: Symlink, Source: "e", Target: "/w/d/in"}}},
+		{"", []Step{{Kind: Tmpfs, Target: "/w/l"}, {Kind: Symlink, Source: "e", Target: "/w/d/in"}}},
 		{"Can't find source path " + dir + "/nowhere", []Step{{Kind: ROBind, Source: dir + "/nowhere", Target: "/x"}}}} {
 		_, err := Look(bare(append(j.Steps[:1:1], c.steps...)...), h, os.Getpid())
 		if (err == nil) != (c.text == "") || err != nil && !strings.Contains(err.Error(), c.text) {
