@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # isolate itself beside brig, with --cg: payload by payload the same meta files, statuses and exit codes. Called by name:
 #   ISOLATE=PATH scripts/vm/run.sh 6.12 isolate
-# PATH is isolate 2.6, built from its source: make isolate CONFIG=/etc/isolate LDFLAGS=-static CFLAGS_HARDEN=
+# PATH is isolate, built from its source: make isolate CONFIG=/etc/isolate LDFLAGS=-static CFLAGS_HARDEN=
+# With 2.6 itself "nofile" and "many files" differ, since its --open-files is 64; later source has 1024.
 # VM_RUN names sets of options, with commas between: plain,many,limits,files,merged,judge.
 # layout: v2
 # sets: named
