@@ -133,8 +133,7 @@ func (g *Group) do(s *step) error {
 
 // bare removes the path from an error whose text will name it.
 func bare(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err

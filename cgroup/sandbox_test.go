@@ -135,8 +135,7 @@ func makeGroup(t testing.TB, l *Layout, want *Limits) *Group {
 		t.Skipf("not to be had here: %v", p.Missing)
 	}
 	g, err := p.Create()
-	var s *StepError
-	if errors.As(err, &s) && s.Mechanism == "memory_zswap" && errors.Is(err, unix.ENOENT) {
+	if s, ok := errors.AsType[*StepError](err); ok && s.Mechanism == "memory_zswap" && errors.Is(err, unix.ENOENT) {
 		t.Skip("this kernel has no zswap: ", err)
 	}
 	must.Do(t, err)

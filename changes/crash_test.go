@@ -63,8 +63,7 @@ func (w *world) crashWith(n int, id, host string) bool {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %s %s", crashVar, n, w.store.root.Name(), id, host))
 	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == unix.SIGKILL {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == unix.SIGKILL {
 		return true
 	}
 	if err != nil && host == "-" {

@@ -224,8 +224,7 @@ func TestAttackTemporaryName(t *testing.T) {
 		if err == nil {
 			_, err = again.Apply(&ApplyOptions{})
 		}
-		var refused *ConflictError
-		if errors.As(err, &refused) { // what was put there is taken for what the host had written
+		if _, ok := errors.AsType[*ConflictError](err); ok { // what was put there is taken for what the host had written
 			_, err = again.Apply(&ApplyOptions{Force: true})
 		}
 		if err != nil && !strings.Contains(err.Error(), "there is no change set") {

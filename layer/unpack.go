@@ -91,8 +91,7 @@ func (u *unpacker) run(root int) (err error) {
 			continue
 		}
 		if err := u.entry(h); err != nil {
-			var limit *LimitError
-			if errors.As(err, &limit) {
+			if _, ok := errors.AsType[*LimitError](err); ok {
 				return err
 			}
 			return fmt.Errorf("%s: %w", words.Quote(h.Name), err)

@@ -24,8 +24,7 @@ func cloneError(p *plan.Plan, err error) error {
 			Remedy: "the limit on file sizes is too low for brig itself; raise it with ulimit -f, and bound the payload by " +
 				"--ulimit fsize"}
 	}
-	var size program.SizeError
-	if errors.As(err, &size) {
+	if _, ok := errors.AsType[program.SizeError](err); ok {
 		return tooLarge(err)
 	}
 	if !errors.As(err, &oe) {

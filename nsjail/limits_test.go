@@ -27,8 +27,7 @@ func needsLimits(t *testing.T, c *Cmd) *Cmd {
 	must.Do(t, err)
 	defer h.Close()
 	p, err := plan.Resolve(&c.Spec, h)
-	var e *spec.Error
-	if errors.As(err, &e) && e.Fault == spec.FaultHost && strings.HasPrefix(e.Op, "limits.") {
+	if e, ok := errors.AsType[*spec.Error](err); ok && e.Fault == spec.FaultHost && strings.HasPrefix(e.Op, "limits.") {
 		t.Skipf("%s: %s", e.Op, e.Detail)
 	}
 	must.Do(t, err)

@@ -80,8 +80,7 @@ func (b *builder) ruleFlag(list string) func([]string) error {
 
 // inWords formats the problem of a rule with its remedy.
 func inWords(err error) error {
-	var p *egress.Problem
-	if errors.As(err, &p) && p.Fix != "" {
+	if p, ok := errors.AsType[*egress.Problem](err); ok && p.Fix != "" {
 		return fmt.Errorf("%s; %s", p.Reason, p.Fix)
 	}
 	return err

@@ -105,8 +105,7 @@ func (k *keeper) one(r *reported, c *nsjail.Change) error {
 // apply does --apply-if-ok.
 func (k *keeper) apply(set *changes.Set, one *kept, id string) error {
 	done, err := set.Apply(&changes.ApplyOptions{})
-	var conflict *changes.ConflictError
-	if errors.As(err, &conflict) {
+	if conflict, ok := errors.AsType[*changes.ConflictError](err); ok {
 		first := conflict.List[0]
 		err = fmt.Errorf("%s: %s", changes.GitQuote(string(first.Path)), first.Reason)
 	}

@@ -209,8 +209,7 @@ func failedResult(inv *invocation, err error) *nsjail.Result {
 	if !errors.As(err, &r.Error) {
 		r.Error = &nsjail.Error{Fault: nsjail.FaultBrig, Op: "run", Detail: err.Error()}
 	}
-	var exec *nsjail.ExecError
-	if errors.As(err, &exec) {
+	if exec, ok := errors.AsType[*nsjail.ExecError](err); ok {
 		r.Denials = []nsjail.Denial{exec.Denial()}
 	}
 	return r

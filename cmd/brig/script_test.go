@@ -102,8 +102,7 @@ func canLimit() (bool, error) {
 	}
 	defer h.Close()
 	p, err := nsjail.Resolve(s, h)
-	var missing *nsjail.Error
-	if errors.As(err, &missing) && missing.Fault == nsjail.FaultHost {
+	if missing, ok := errors.AsType[*nsjail.Error](err); ok && missing.Fault == nsjail.FaultHost {
 		return false, nil
 	}
 	return err == nil && strings.Contains(p.Enforced["cpu_time"], "cgroup"), err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/learn"
 
 	"golang.org/x/sys/unix"
@@ -167,12 +168,8 @@ func (l *lookup) open(at string, flags uint64) int {
 
 // usr reports whether a path is in the part of the host that every jail shows.
 func usr(at string) bool {
-	for _, dir := range []string{"/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/"} {
-		if strings.HasPrefix(at+"/", dir) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"/usr", "/bin", "/sbin", "/lib", "/lib64"},
+		func(dir string) bool { return sys.Under(at, dir) })
 }
 
 // dir describes a directory of the jail and its counterpart on the host.

@@ -81,8 +81,7 @@ func (t *Trial) works() bool { return t.Tried && t.Err == nil }
 
 // failure returns the error of the trial. Its Op is the label of a step, or a phase such as clone3; "" for none.
 func (t *Trial) failure() spec.Error {
-	var e *spec.Error
-	if errors.As(t.Err, &e) {
+	if e, ok := errors.AsType[*spec.Error](t.Err); ok {
 		return *e
 	}
 	return spec.Error{}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 
@@ -21,7 +22,7 @@ const linkTime = 15 * time.Second
 // not among them.
 func lookLinks(h *host.Host) (names []string) {
 	has := func(name string, list []string) bool {
-		return slices.ContainsFunc(list, func(have string) bool { return name == have || strings.HasPrefix(name, have+"/") })
+		return slices.ContainsFunc(list, func(have string) bool { return sys.Under(name, have) })
 	}
 	carried := slices.Concat(spec.PrivateEtc, spec.OwnedEtc, h.Files, []string{"localtime"})
 	for _, d := range h.System {

@@ -188,8 +188,7 @@ func readMap[T any](r *strictjson.Reader, path string, to *map[string]T, check f
 
 // render returns the message for a problem within an egress policy, with its place.
 func render(e *strictjson.Error) error {
-	var problem *egress.Problem
-	if errors.As(e.Err, &problem) {
+	if problem, ok := errors.AsType[*egress.Problem](e.Err); ok {
 		return fmt.Errorf("%s: %s; %s", strings.TrimSuffix(e.Path+"."+problem.Path, "."), problem.Reason, problem.Fix)
 	}
 	return e

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -63,10 +64,10 @@ func (j *Jail) Flag(of, flag string, values ...string) {
 func (j *Jail) Mount(of string, m nsjail.Mount) {
 	switch {
 	case m.Target == "/dev/shm" && m.Type == nsjail.MountTmpfs:
-	case below(m.Target, "/dev"):
+	case sys.Under(m.Target, "/dev"):
 		j.Note(of, Missing, "the jail has a /dev of its own, and no other device can be opened")
 		return
-	case below(m.Target, "/proc") || below(m.Target, "/sys"):
+	case sys.Under(m.Target, "/proc") || sys.Under(m.Target, "/sys"):
 		j.Note(of, Missing, "the jail has a /proc of its own, and no /sys")
 		return
 	case m.Type == nsjail.MountBind && strings.HasSuffix(m.Source, ".sock"):
@@ -75,8 +76,6 @@ func (j *Jail) Mount(of string, m nsjail.Mount) {
 	}
 	j.Steps = append(j.Steps, Step{Of: of, Mount: &m})
 }
-
-func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
 // maxNote bounds the text of a note, which may name an image.
 const maxNote = 400
@@ -153,7 +152,7 @@ func (j *Jail) Tree(steps []Step) {
 	for _, s := range steps {
 		if m := s.Mount; m != nil && m.Type != nsjail.MountDir {
 			visible = slices.DeleteFunc(visible, func(e Step) bool {
-				return e.Mount != nil && below(e.Mount.Target, strings.TrimSuffix(m.Target, "/"))
+				return e.Mount != nil && sys.Under(e.Mount.Target, strings.TrimSuffix(m.Target, "/"))
 			})
 		}
 		visible = append(visible, s)
