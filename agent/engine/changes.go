@@ -181,7 +181,7 @@ func (e *Engine) asChanges(err error) error {
 		if len(text) > 4<<10 {
 			text = strings.ToValidUTF8(text[:4<<10], "") + " ..."
 		}
-		return refuse("sandbox", "changes", "changes_conflict", "the share is not as the run has seen it: "+e.hide(text),
+		return refuse("sandbox", "changes_conflict", "changes", "the share is not as the run has seen it: "+e.hide(text),
 			"Apply the other paths, or run it again on the share as it is now.")
 	}
 	return asRefusal(errors.New(e.hide(err.Error())), "sandbox", "changes_failed")
@@ -202,7 +202,7 @@ func (e *Engine) withSet(c Caller, id string, do func(o owner, s *changes.Set) e
 		return true, do(o, s)
 	})
 	if err == nil && !found {
-		return refuse("sandbox", "id", "changes_unknown", fmt.Sprintf("there is no change set %.70q", id),
+		return refuse("sandbox", "changes_unknown", "id", fmt.Sprintf("there is no change set %.70q", id),
 			"List the change sets: it may have been applied, removed or expired.")
 	}
 	var no *nsjail.Refusal
@@ -221,7 +221,7 @@ func (e *Engine) DiffChanges(c Caller, id string, paths []string) (text []byte, 
 		out := &limited{most: maxDiff}
 		err := s.Diff(out, &changes.DiffOptions{Paths: paths, Escape: true})
 		if out.Len() > maxDiff {
-			return refuse("request", "path", "too_large", fmt.Sprintf("the diff has more than %d bytes", maxDiff),
+			return refuse("request", "too_large", "path", fmt.Sprintf("the diff has more than %d bytes", maxDiff),
 				"Name files or directories in path.")
 		}
 		text = out.Bytes()
@@ -233,7 +233,7 @@ func (e *Engine) DiffChanges(c Caller, id string, paths []string) (text []byte, 
 // shareOf returns the share of a set, if its directory is still the one that the run saw.
 func (e *Engine) shareOf(s *changes.Set) (string, *nsjail.Refusal) {
 	share, _ := e.shares.Containing(string(s.Dir.Path))
-	gone := refuse("sandbox", "changes", "share_replaced", "the directory that the set belongs to is not there any more",
+	gone := refuse("sandbox", "share_replaced", "changes", "the directory that the set belongs to is not there any more",
 		"Have the operator put it back.")
 	if share == "" {
 		return "", gone
@@ -255,7 +255,7 @@ func (e *Engine) ApplyChanges(c Caller, id string, r *ApplyRequest) (done *Appli
 		}
 		for _, p := range e.policiesOf(c) {
 			if p.Share(share) != policy.ShareModes[len(policy.ShareModes)-1] {
-				return refuse("policy", "shares", "apply_not_allowed", "to change the share "+share+" is not allowed",
+				return refuse("policy", "apply_not_allowed", "shares", "to change the share "+share+" is not allowed",
 					"Have somebody apply the set who may.")
 			}
 		}
@@ -288,7 +288,7 @@ func (e *Engine) mayApply(what string) *nsjail.Refusal {
 	if e.opts.AllowApply {
 		return nil
 	}
-	return refuse("policy", "changes", "apply_not_allowed", "the operator does not let callers "+what+" change sets",
+	return refuse("policy", "apply_not_allowed", "changes", "the operator does not let callers "+what+" change sets",
 		"Have the operator look at the set, or start brigd with --allow-apply.")
 }
 

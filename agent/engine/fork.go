@@ -32,7 +32,7 @@ func (e *Engine) fromSnapshot(c Caller, r *SandboxRequest, o *workspace.CreateOp
 		}
 		defer s.use.RUnlock()
 		if s.file == nil {
-			return refuse("sandbox", "from", "not_found", "the snapshot is deleted", "name another one")
+			return refuse("sandbox", "not_found", "from", "the snapshot is deleted", "name another one")
 		}
 		return s.files.Unpack(v, size, inodes)
 	}

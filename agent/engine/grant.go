@@ -111,12 +111,12 @@ const Local = "default"
 // agentOf returns the agent of a request: the token's agent, or else the one that the request names.
 func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
 	if c.Agent != "" && asked != "" && asked != c.Agent {
-		return "", refuse("auth", "agent_id", "other_agent", "the request names another agent than its token",
+		return "", refuse("auth", "other_agent", "agent_id", "the request names another agent than its token",
 			"leave agent_id out")
 	}
 	agent := cmp.Or(c.Agent, asked, c.Name())
 	if c.Grant != nil && (agent == Local || strings.HasPrefix(agent, "uid-")) {
-		return "", refuse("auth", "agent_id", "agent_reserved",
+		return "", refuse("auth", "agent_reserved", "agent_id",
 			fmt.Sprintf("the agent %q is a local caller, whom no token stands for", agent), "name another agent")
 	}
 	if err := workspace.CheckAgent(agent); err != nil {
@@ -125,7 +125,7 @@ func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
 	return agent, nil
 }
 
-func refuse(layer, rule, code, message string, next ...string) *nsjail.Refusal {
+func refuse(layer, code, rule, message string, next ...string) *nsjail.Refusal {
 	return &nsjail.Refusal{Message: message, Code: code, Layer: layer, Rule: rule, NextSteps: next}
 }
 
@@ -135,7 +135,7 @@ func asRefusal(err error, layer, code string) *nsjail.Refusal {
 	if err == nil || errors.As(err, &no) {
 		return no
 	}
-	return refuse(layer, "", code, err.Error())
+	return refuse(layer, code, "", err.Error())
 }
 
 // IDs returns the ids of the token's blocks, the first one's first. They begin with the ids of the token from which it

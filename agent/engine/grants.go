@@ -26,7 +26,7 @@ type grants struct {
 func (e *Engine) Authenticate(bearer string, now time.Time) (Caller, *nsjail.Refusal) {
 	keys := e.opts.TokenKeys
 	if len(keys) == 0 {
-		return Caller{}, refuse("auth", "", "tokens_unknown", "this engine knows no key that tokens are signed with",
+		return Caller{}, refuse("auth", "tokens_unknown", "", "this engine knows no key that tokens are signed with",
 			"ask the operator to start brigd with a token key")
 	}
 	digest := sha256.Sum256([]byte(bearer))
@@ -58,7 +58,7 @@ func (g *Grant) parse() error {
 	for i, doc := range g.token.Policies() {
 		p, err := policy.Parse(doc)
 		if err != nil {
-			return refuse("token", "", "token_policy", fmt.Sprintf("policy %d of the token: %v", i+1, err),
+			return refuse("token", "token_policy", "", fmt.Sprintf("policy %d of the token: %v", i+1, err),
 				"ask whoever made the token for another one")
 		}
 		g.policies = append(g.policies, p)

@@ -134,12 +134,12 @@ func (e *Engine) imageOf(c Caller, j *nsjail.Job, name string) *nsjail.Refusal {
 		if len(names) > 0 {
 			next = "use one of these, or leave it out: " + strings.Join(names, ", ")
 		}
-		return bad("image", "image_not_allowed", words.Quote(words.Short(name, words.MaxShown))+
+		return bad("image_not_allowed", "image", words.Quote(words.Short(name, words.MaxShown))+
 			" is no image that you may use", next)
 	}
 	before := len(j.Spec.Env)
 	if err := r.apply(&j.Spec); err != nil {
-		return bad("image", "bad_image", err.Error(), "tell the operator")
+		return bad("bad_image", "image", err.Error(), "tell the operator")
 	}
 	j.Image = &nsjail.JobImage{Name: r.name, Digest: r.Digest, User: j.Spec.User, Env: j.Spec.Env[before:]}
 	return nil

@@ -101,7 +101,7 @@ func (r *Request) asks(mechanism string) bool {
 // hostRefusal returns the Refusal for a jail that this machine cannot make. It suggests changing the request only if
 // the request itself requires the missing mechanism.
 func hostRefusal(r *Request, jail *nsjail.Error) *nsjail.Refusal {
-	no := refuse("jail", jail.Op, "host_lacks", jail.Error())
+	no := refuse("jail", "host_lacks", jail.Op, jail.Error())
 	name, known := mechanism(jail.Op)
 	asked := r.asks(name)
 	if asked {

@@ -77,7 +77,7 @@ func (s *leases) look(now time.Time) {
 // use them meanwhile, since each request is checked against the ledger too.
 func (s *leases) over(l lease, now time.Time) *nsjail.Refusal {
 	if !l.until.IsZero() && !now.Before(l.until) {
-		return refuse("token", "expires", token.CodeExpired, "the token has expired")
+		return refuse("token", token.CodeExpired, "expires", "the token has expired")
 	}
 	no := asRefusal(s.ledger.Revoked(l.chain...), "token", token.CodeLedger)
 	if no != nil && l.sandbox && no.Code != token.CodeRevoked {

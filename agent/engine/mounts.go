@@ -55,7 +55,7 @@ func (e *Engine) shareMode(c Caller, name string) string {
 // checkMounts refuses mounts that the caller may not have, or whose targets are impossible.
 func (e *Engine) checkMounts(c Caller, list []Mount, inBox bool) *nsjail.Refusal {
 	if len(list) > MaxMounts {
-		return bad("mounts", "too_many_mounts", fmt.Sprintf("%d mounts are more than %d", len(list), MaxMounts),
+		return bad("too_many_mounts", "mounts", fmt.Sprintf("%d mounts are more than %d", len(list), MaxMounts),
 			"mount a directory above some of them")
 	}
 	for i, m := range list {
@@ -73,13 +73,13 @@ func (e *Engine) checkShare(c Caller, i int, m *Mount) *nsjail.Refusal {
 	asked := slices.Index(policy.ShareModes, cmp.Or(m.Mode, most))
 	switch {
 	case most == "":
-		return bad(field+".share", "share_not_allowed", field+": "+words.Quote(words.Short(m.Share, words.MaxShown))+
+		return bad("share_not_allowed", field+".share", field+": "+words.Quote(words.Short(m.Share, words.MaxShown))+
 			" is no share that you may use", "use one of these: "+e.sharesFor(c))
 	case asked < 0:
-		return bad(field+".mode", "bad_mode", field+": "+words.Quote(words.Short(m.Mode, words.MaxShown))+" is not a mode",
+		return bad("bad_mode", field+".mode", field+": "+words.Quote(words.Short(m.Mode, words.MaxShown))+" is not a mode",
 			"write "+strings.Join(policy.ShareModes, " or ")+", or leave it out")
 	case asked > slices.Index(policy.ShareModes, most):
-		return bad(field+".mode", "share_not_allowed", field+": the share "+m.Share+" is allowed as "+most+", and not as "+
+		return bad("share_not_allowed", field+".mode", field+": the share "+m.Share+" is allowed as "+most+", and not as "+
 			m.Mode, "leave mode out, or write "+most)
 	}
 	return nil
@@ -107,12 +107,12 @@ func checkTarget(list []Mount, i int, inBox bool) *nsjail.Refusal {
 	in := func(dir string) bool { return sys.Under(target, dir) }
 	if len(target) > maxFilePath || path.Clean(target) != target || strings.ContainsRune(target, 0) ||
 		!slices.ContainsFunc(free, in) {
-		return bad(field, "bad_target", field+": "+words.Quote(words.Short(target, words.MaxShown))+
+		return bad("bad_target", field, field+": "+words.Quote(words.Short(target, words.MaxShown))+
 			" is no place for a share", "write an absolute path at or below "+words.Or(free)+`, without "." and ".."`)
 	}
 	for k, other := range list[:i] {
 		if sys.Under(target, other.Target) || sys.Under(other.Target, target) {
-			return bad(field, "bad_target", fmt.Sprintf("%s: %s is at, above or below the target of mounts[%d]", field,
+			return bad("bad_target", field, fmt.Sprintf("%s: %s is at, above or below the target of mounts[%d]", field,
 				words.Quote(target), k), "mount the two beside each other")
 		}
 	}
@@ -124,7 +124,7 @@ func checkProtect(i int, m *Mount) *nsjail.Refusal {
 	for k := range m.Protect {
 		if why, fix := share.BadProtect(m.Protect[:k+1]); why != "" {
 			field := fmt.Sprintf("mounts[%d].protect[%d]", i, k)
-			return bad(field, "bad_path", field+": "+why, fix)
+			return bad("bad_path", field, field+": "+why, fix)
 		}
 	}
 	return nil
@@ -199,7 +199,7 @@ func (e *Engine) mountOf(c Caller, m *Mount) (nsjail.Mount, *nsjail.Refusal) {
 func beside(j *nsjail.Job, m *nsjail.Mount, i int, inBox bool) *nsjail.Refusal {
 	for _, other := range j.Spec.Mounts {
 		if !inBox && sys.Under(other.Target, m.Target) {
-			return bad("files", "bad_target", fmt.Sprintf("mounts[%d]: %s of files would be written into the share %s", i,
+			return bad("bad_target", "files", fmt.Sprintf("mounts[%d]: %s of files would be written into the share %s", i,
 				words.Quote(words.Short(other.Target, words.MaxShown)), m.Held.Name), "mount the share beside /input")
 		}
 	}

@@ -23,8 +23,8 @@ const (
 	maxFilePath = 1024    // bytes
 )
 
-func bad(rule, code, message string, next ...string) *nsjail.Refusal {
-	return refuse("request", rule, code, message, next...)
+func bad(code, rule, message string, next ...string) *nsjail.Refusal {
+	return refuse("request", code, rule, message, next...)
 }
 
 // job returns a Job for a request, without its code, sandbox and streams.
@@ -45,7 +45,7 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 		return nil, no
 	}
 	if len(s.Args) == 0 && r.Language == "" {
-		return nil, bad("cmd", "nothing_to_run", "neither code nor cmd is given, and the image has no command of its own",
+		return nil, bad("nothing_to_run", "cmd", "neither code nor cmd is given, and the image has no command of its own",
 			"send language and code, or cmd as a list of words")
 	}
 	l := &s.Limits
@@ -99,27 +99,27 @@ func (e *Engine) base() nsjail.Spec {
 func (r *Request) check() *nsjail.Refusal {
 	switch {
 	case len(r.Cmd) > 0 && (r.Code != "" || r.Language != ""):
-		return bad("cmd", "code_and_cmd", "both code and cmd are given", "send either language and code, or cmd")
+		return bad("code_and_cmd", "cmd", "both code and cmd are given", "send either language and code, or cmd")
 	case len(r.Cmd) == 0 && r.Language == "" && r.Code == "" && r.Image == "":
-		return bad("cmd", "nothing_to_run", "neither code nor cmd is given",
+		return bad("nothing_to_run", "cmd", "neither code nor cmd is given",
 			"send language and code, or cmd as a list of words")
 	case len(r.Cmd) == 0 && r.Language == "" && r.Code != "":
-		return bad("language", "language_missing", "code is given without its language",
+		return bad("language_missing", "language", "code is given without its language",
 			"send language, one of those that the list of languages names")
 	case len(r.Cmd) > MaxArgs || len(r.Args) > MaxArgs:
-		return bad("args", "too_many_args", fmt.Sprintf("more than %d arguments", MaxArgs),
+		return bad("too_many_args", "args", fmt.Sprintf("more than %d arguments", MaxArgs),
 			"put them into a file or into stdin")
 	case len(r.Cmd) > 0 && len(r.Args) > 0:
-		return bad("args", "args_without_code", "args are for code", "append them to cmd")
+		return bad("args_without_code", "args", "args are for code", "append them to cmd")
 	case len(r.Stdin) > MaxStdin:
-		return bad("stdin", "stdin_too_large", fmt.Sprintf("stdin has %d bytes, more than %d", len(r.Stdin), MaxStdin),
+		return bad("stdin_too_large", "stdin", fmt.Sprintf("stdin has %d bytes, more than %d", len(r.Stdin), MaxStdin),
 			"put it into a file of a sandbox and read that")
 	case r.Timeout < 0 || r.Memory < 0 || r.CPUs < 0 || r.MaxOutput < 0:
-		return bad("timeout", "negative_limit", "a limit is negative", "leave it out, or send a positive one")
+		return bad("negative_limit", "timeout", "a limit is negative", "leave it out, or send a positive one")
 	case len(r.Env)+len(r.Secrets) > MaxEnv:
-		return bad("env", "too_many_variables", fmt.Sprintf("more than %d variables", MaxEnv), "put them into a file")
+		return bad("too_many_variables", "env", fmt.Sprintf("more than %d variables", MaxEnv), "put them into a file")
 	case !slices.Contains([]string{"", "none", "ansi", "all"}, r.Strip):
-		return bad("strip", "bad_strip", fmt.Sprintf("strip: %.20q is none of none, ansi and all", r.Strip),
+		return bad("bad_strip", "strip", fmt.Sprintf("strip: %.20q is none of none, ansi and all", r.Strip),
 			"write one of them, or leave it out")
 	}
 	return cmp.Or(r.checkSecrets(), r.checkNames())
@@ -132,16 +132,16 @@ func (r *Request) checkSecrets() *nsjail.Refusal {
 		total += len(value)
 		switch {
 		case len(value) < text.MinSecret:
-			return bad("secrets", "secret_too_short",
+			return bad("secret_too_short", "secrets",
 				fmt.Sprintf("the value of %.80q has fewer than %d bytes, and would be masked everywhere", name, text.MinSecret),
 				"send it in env if it is no secret")
 		case len(value) > 16<<10:
-			return bad("secrets", "secret_too_long",
+			return bad("secret_too_long", "secrets",
 				fmt.Sprintf("the value of %.80q has %d bytes, more than 16 KiB", name, len(value)), "put it into a file")
 		}
 	}
 	if len(r.Secrets) > MaxSecrets || total > 64<<10 {
-		return bad("secrets", "too_many_secrets",
+		return bad("too_many_secrets", "secrets",
 			fmt.Sprintf("%d secrets of %d bytes are more than %d, or than 64 KiB", len(r.Secrets), total, MaxSecrets),
 			"send fewer")
 	}
@@ -154,18 +154,18 @@ func (r *Request) checkNames() *nsjail.Refusal {
 	for field, vars := range map[string]map[string]string{"env": r.Env, "secrets": r.Secrets} {
 		for name, value := range vars {
 			if strings.Contains(value, "\x00") {
-				return bad(field, "bad_variable", fmt.Sprintf("the value of %.80q has a NUL byte", name),
+				return bad("bad_variable", field, fmt.Sprintf("the value of %.80q has a NUL byte", name),
 					"remove it, or put the value into a file")
 			}
 			if name == "" || strings.ContainsAny(name, "=\x00") {
-				return bad(field, "bad_variable", fmt.Sprintf("%q is not the name of a variable", name),
+				return bad("bad_variable", field, fmt.Sprintf("%q is not the name of a variable", name),
 					"use letters, digits and underscores")
 			}
 		}
 	}
 	for name := range r.Secrets {
 		if _, twice := r.Env[name]; twice {
-			return bad("secrets", "variable_twice", fmt.Sprintf("%q is in env and in secrets", name), "leave it out of env")
+			return bad("variable_twice", "secrets", fmt.Sprintf("%q is in env and in secrets", name), "leave it out of env")
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func network(s *nsjail.Spec, rules []string) *nsjail.Refusal {
 	for i, text := range rules {
 		rule, err := egress.ParseRule(text)
 		if err != nil {
-			return bad(fmt.Sprintf("network[%d]", i), "bad_network_rule", err.Error(),
+			return bad("bad_network_rule", fmt.Sprintf("network[%d]", i), err.Error(),
 				`write a host and a port, as in "example.org:443"`)
 		}
 		p.Allow = append(p.Allow, rule)
@@ -193,7 +193,7 @@ func network(s *nsjail.Spec, rules []string) *nsjail.Refusal {
 // inlineFiles adds a request's files to the jail as mounts.
 func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 	if len(files) > MaxFiles {
-		return bad("files", "too_many_files", fmt.Sprintf("%d files are more than %d", len(files), MaxFiles),
+		return bad("too_many_files", "files", fmt.Sprintf("%d files are more than %d", len(files), MaxFiles),
 			"send an archive, or create a sandbox and put them there")
 	}
 	total := 0
@@ -204,7 +204,7 @@ func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 		}
 		f := files[name]
 		if total += len(f.Data); len(f.Data) > 4<<20 || total > 11<<20 { // bounds of nsjail.Mount.Content, less the code
-			return bad("files", "files_too_large",
+			return bad("files_too_large", "files",
 				fmt.Sprintf("%q: a file of a run has at most 4 MiB, and all together 11 MiB", name),
 				"create a sandbox and put the file there")
 		}
@@ -223,11 +223,11 @@ func fileName(name string) (below string, no *nsjail.Refusal) {
 	below, absolute := strings.CutPrefix(name, "/input/")
 	if below == "" || len(below) > maxFilePath || path.IsAbs(below) || path.Clean(below) != below || below == "." ||
 		below == ".." || strings.HasPrefix(below, "../") || strings.ContainsAny(below, "\x00") {
-		return "", bad("files", "bad_file_name", fmt.Sprintf("%.200q is not a path below /input", name),
+		return "", bad("bad_file_name", "files", fmt.Sprintf("%.200q is not a path below /input", name),
 			`name files like "data.csv", "dir/data.csv" or "/input/data.csv"`)
 	}
 	if rest, twice := strings.CutPrefix(below, "input/"); twice && !absolute {
-		return "", bad("files", "bad_file_name", fmt.Sprintf("%.200q is a relative path, and "+
+		return "", bad("bad_file_name", "files", fmt.Sprintf("%.200q is a relative path, and "+
 			"those are below /input already", name),
 			fmt.Sprintf("write %.200q, or %.200q if it is to be that", "/input/"+rest, "/input/"+below))
 	}

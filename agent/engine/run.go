@@ -156,7 +156,7 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 		a.Error = jailRefusal(r, jail)
 		return a
 	case res == nil && err != nil:
-		a.Error = refuse("jail", "", "jail_failed", err.Error())
+		a.Error = refuse("jail", "jail_failed", "", err.Error())
 		return a
 	}
 	a.Status, a.ExitCode, a.Signal, a.TimedOut = string(res.Status), res.ExitCode, res.Signal, res.TimedOut
@@ -183,7 +183,7 @@ func full(err error) bool {
 
 // machineFull returns the Refusal for a run for which the machine, or brigd's share of it, has no resources at present.
 func machineFull(why error) *nsjail.Refusal {
-	return refuse("jail", "", "machine_full", "this machine has no room for another jail at present: "+why.Error(),
+	return refuse("jail", "machine_full", "", "this machine has no room for another jail at present: "+why.Error(),
 		"send the same request again in a few seconds")
 }
 
@@ -191,16 +191,16 @@ func machineFull(why error) *nsjail.Refusal {
 func jailRefusal(r *Request, e *nsjail.Error) *nsjail.Refusal {
 	switch {
 	case e.Op == "exec" && e.Fault != nsjail.FaultBrig:
-		return refuse("jail", e.Op, "command_not_runnable", e.Error(), "name a program that is in the jail: "+
+		return refuse("jail", "command_not_runnable", e.Op, e.Error(), "name a program that is in the jail: "+
 			"what the machine has in /usr/bin, or a file below /work that is executable")
 	case e.Fault == nsjail.FaultHost:
 		return hostRefusal(r, e)
 	case e.Fault == nsjail.FaultCaller && e.Remedy != "":
-		return refuse("jail", e.Op, "bad_request", e.Error(), e.Remedy)
+		return refuse("jail", "bad_request", e.Op, e.Error(), e.Remedy)
 	case e.Fault == nsjail.FaultCaller:
-		return refuse("jail", e.Op, "bad_request", e.Error())
+		return refuse("jail", "bad_request", e.Op, e.Error())
 	}
-	return refuse("jail", e.Op, "jail_failed", e.Error())
+	return refuse("jail", "jail_failed", e.Op, e.Error())
 }
 
 // violations lists the forbidden operations that the run attempted.

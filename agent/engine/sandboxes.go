@@ -75,7 +75,7 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 		return nil, no
 	}
 	if r.Disk < 0 || r.Inodes < 0 || r.TTL < 0 {
-		return nil, bad("disk", "negative_limit", "a limit of the sandbox is negative",
+		return nil, bad("negative_limit", "disk", "a limit of the sandbox is negative",
 			"leave it out, or send a positive one")
 	}
 	if no := cmp.Or(e.mayDo(c, "create"), e.checkInputs(c, "", r.Files)); no != nil {

@@ -418,7 +418,7 @@ func TestNotKept(t *testing.T) {
 		{fmt.Errorf("input: %w", &os.PathError{Op: "write", Path: "/secret/sb_x", Err: unix.ENOSPC}), "disk_full", "the sandbox store: no space", "/secret"},
 		{errors.Join(&os.PathError{Op: "open", Path: "/secret/.new-sb_x", Err: unix.EIO}), "snapshot_failed", "input/output error", "/secret"},
 		{errors.New("work/f: it cannot be read"), "snapshot_failed", "work/f", "store"},
-		{refuse("quota", "", "out_of_sandbox_space", "no room"), "out_of_sandbox_space", "no room", "store"},
+		{refuse("quota", "out_of_sandbox_space", "", "no room"), "out_of_sandbox_space", "no room", "store"},
 	} {
 		no := notKept(c.err)
 		if no.Code != c.code || !strings.Contains(no.Message, c.says) || strings.Contains(no.Message, c.never) {

@@ -224,7 +224,7 @@ func (e *Engine) snapshotOf(c Caller, id string) (*snapshot, *nsjail.Refusal) {
 		return nil, asRefusal(err, "sandbox", "snapshot_failed")
 	}
 	if s == nil || !c.mayUse(s) {
-		return nil, refuse("sandbox", "from", "not_found", "there is no such snapshot: it was never made, or deleted",
+		return nil, refuse("sandbox", "not_found", "from", "there is no such snapshot: it was never made, or deleted",
 			"list the snapshots")
 	}
 	return s, nil
