@@ -29,20 +29,20 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 		no = langs.Prepare(j, r.Language, r.Code, r.Args)
 	}
 	if no != nil {
-		return e.refuse(ctx, j, no)
+		return e.refused(ctx, j, no)
 	}
 	var box *workspace.Sandbox
 	if r.Sandbox != "" {
 		var release func()
 		if box, release, no = e.enter(&ctx, c, j); no != nil {
-			return e.refuse(ctx, j, no)
+			return e.refused(ctx, j, no)
 		}
 		defer release()
 		j.Spec.Mounts = append(workspace.Mounts(box.Volume), j.Spec.Mounts...)
 	}
 	shown, unmount, no := e.mount(c, j, box, r.Mounts)
 	if no != nil {
-		return e.refuse(ctx, j, no)
+		return e.refused(ctx, j, no)
 	}
 	defer unmount()
 	j.Ended = r.Ended
@@ -56,7 +56,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	defer e.lend(&ctx, c, j, time.Now())()
 	e.spend(c, j)
 	if j.Verdict.Refusal != nil {
-		return e.refuse(ctx, j, j.Verdict.Refusal)
+		return e.refused(ctx, j, j.Verdict.Refusal)
 	}
 	out := newOutput(j, r, e.limit(j, r, stream != nil), stream)
 	if box != nil && len(r.Files) > 0 {
@@ -117,9 +117,9 @@ func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error
 	return res, err
 }
 
-// refuse returns the Response to a refused request. If there is a Job already, it passes the chain of Executors, so
+// refused returns the Response to a refused request. If there is a Job already, it passes the chain of Executors, so
 // that the refusal is logged.
-func (e *Engine) refuse(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) *Response {
+func (e *Engine) refused(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) *Response {
 	if j == nil {
 		return &Response{ID: NewID("run"), Status: "refused", ExitCode: -1, Error: no}
 	}

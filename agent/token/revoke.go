@@ -60,8 +60,8 @@ func Revoke(path, id, reason string, expires time.Time) error {
 	return nil
 }
 
-// Revoked calls the method Revoked for a ledger that another process has open.
-func Revoked(path string, ids ...string) error {
+// RevokedIn calls the method Revoked for a ledger that another process has open.
+func RevokedIn(path string, ids ...string) error {
 	revoked, err := openBeside(path)
 	if err != nil {
 		return err

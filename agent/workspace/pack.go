@@ -31,7 +31,7 @@ const (
 // shortens meanwhile, more than max bytes, and a directory whose mode forbids access are errors; the archive is
 // incomplete then.
 func (t *Tree) GetTree(path string, w io.Writer, max int64) (*TreeStats, error) {
-	p, err := t.begin(path, area)
+	p, err := t.begin(path, parseArea)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func (t *Tree) GetTree(path string, w io.Writer, max int64) (*TreeStats, error) 
 // placeOf returns where an Entry is. Its path is the kernel's own, so it can be parsed.
 func placeOf(e *Entry) place { return place{names: strings.Split(e.path[1:], "/")} }
 
-// area parses the path of a directory in an area, or of an area itself.
-func area(path string) (place, error) {
+// parseArea parses the path of a directory in an area, or of an area itself.
+func parseArea(path string) (place, error) {
 	p, err := parse(path)
 	if err == nil && len(p.names) == 0 {
 		err = refuse(CodeBadPath, "%s is not in an area of the sandbox: name /work, or a directory below it", show(path))

@@ -86,8 +86,8 @@ func below(path string) (place, error) {
 	return p, err
 }
 
-// file parses the path of a file.
-func file(path string) (place, error) {
+// parseFile parses the path of a file.
+func parseFile(path string) (place, error) {
 	p, err := below(path)
 	if err == nil && p.slash {
 		err = refuse(CodeBadPath, "%s ends in a slash: a file is wanted", show(path))

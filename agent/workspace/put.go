@@ -20,7 +20,7 @@ func (t *Tree) Put(path string, r io.Reader, perm fs.FileMode, max int64) (*Entr
 	if max < 0 {
 		return nil, refuse(CodeBadOption, "A file of at most %d bytes cannot be", max)
 	}
-	p, err := t.begin(path, file)
+	p, err := t.begin(path, parseFile)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (t *Tree) put(p place, r io.Reader, perm uint32, max int64) (e *Entry, err 
 			err = errors.Join(err, t.unstage(f.Name()))
 		}
 	}()
-	if err := fill(f, r, p, max); err != nil {
+	if err := copyContent(f, r, p, max); err != nil {
 		return nil, err
 	}
 	err = sys.Control(f.File, func(fd int) error {
@@ -103,8 +103,8 @@ func (t *Tree) commit(staged string, p place) error {
 
 var errContent = errors.New("its content could not be read to the end")
 
-// fill copies r to a file.
-func fill(f io.Writer, r io.Reader, p place, max int64) error {
+// copyContent copies r to a file.
+func copyContent(f io.Writer, r io.Reader, p place, max int64) error {
 	buf := make([]byte, 64<<10)
 	var total int64
 	for idle := 0; idle < 100; idle++ {

@@ -46,7 +46,7 @@ const (
 
 const minInodes = 16 // for the root, the areas and some files
 
-func (o *StoreOptions) fill() {
+func (o *StoreOptions) setDefaults() {
 	o.Max = cmp.Or(o.Max, 100)
 	o.MaxPerAgent = cmp.Or(o.MaxPerAgent, o.Max)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 4<<30)
@@ -72,7 +72,7 @@ type Store struct {
 
 // NewStore returns a Store.
 func NewStore(o StoreOptions) *Store {
-	o.fill()
+	o.setDefaults()
 	return &Store{o: o, live: map[string]*Sandbox{}, all: map[*Sandbox]bool{}}
 }
 

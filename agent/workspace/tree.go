@@ -126,7 +126,7 @@ func (t *Tree) check() error {
 // Entry's. A sparse file may be larger than memory, so readers must limit what they read. Tree.Close closes the file if
 // the caller has not.
 func (t *Tree) Open(path string) (io.ReadCloser, *Entry, error) {
-	p, err := t.begin(path, file)
+	p, err := t.begin(path, parseFile)
 	if err != nil {
 		return nil, nil, err
 	}

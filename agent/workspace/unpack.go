@@ -27,7 +27,7 @@ type TreeBounds struct {
 // FIFOs, and names that are absolute or contain "..", are refused; no symbolic link is followed, also not one from the
 // archive. What was written before an error stays. An archive that ends early is an error.
 func (t *Tree) PutTree(path string, r io.Reader, b TreeBounds) (*TreeStats, error) {
-	p, err := t.begin(path, area)
+	p, err := t.begin(path, parseArea)
 	if err != nil {
 		return nil, err
 	}

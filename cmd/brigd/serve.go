@@ -47,7 +47,7 @@ func runService(c *config.Config, std cli.Stdio, handler func(*service) (http.Ha
 	if err != nil {
 		return fail(std, err.Error())
 	}
-	err = d.serve(signals, cancel)
+	err = d.serveUntilSignal(signals, cancel)
 	if err = errors.Join(err, d.stop(ctx)); err != nil {
 		log.Error("the end is not in order", "error", err)
 		return cli.ExitUsage
@@ -163,9 +163,9 @@ func (d *service) health() map[string]string {
 	return m
 }
 
-// serve answers requests until a signal arrives. Running jails then have the drain timeout to end, or until a second
-// signal. cancel ends those that remain.
-func (d *service) serve(signals <-chan os.Signal, cancel context.CancelCauseFunc) error {
+// serveUntilSignal answers requests until a signal arrives. Running jails then have the drain timeout to end, or until
+// a second signal. cancel ends those that remain.
+func (d *service) serveUntilSignal(signals <-chan os.Signal, cancel context.CancelCauseFunc) error {
 	failed := make(chan error, len(d.sockets.list))
 	for _, l := range d.sockets.list {
 		go func() { failed <- d.server.Serve(l) }()

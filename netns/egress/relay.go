@@ -137,7 +137,7 @@ func (f *flow) copy(dst, src *side, limit int64) (n int64, err error) {
 
 // splice waits for src and copies in the kernel for at most spliceSlice. done means that src has ended.
 func (f *flow) splice(dst *side, src *source, limit int64) (n int64, done bool, err error) {
-	if err := src.await(readable); err != nil {
+	if err := src.await(readableFD); err != nil {
 		return 0, false, err
 	}
 	now := time.Now()

@@ -80,7 +80,7 @@ func (s *side) Read(b []byte) (n int, err error) {
 func (s *side) readable() bool {
 	got := true
 	err := sys.Control(s.c, func(fd int) error {
-		got = readable(uintptr(fd))
+		got = readableFD(uintptr(fd))
 		return nil
 	})
 	return got || err != nil
@@ -128,9 +128,9 @@ func (s *source) release() {
 	}
 }
 
-// readable reports whether there is something to read: a byte, the end or an error. poll(2) leaves an error to the read
-// that follows; recvfrom(2) with MSG_PEEK would take it.
-func readable(fd uintptr) bool {
+// readableFD reports whether there is something to read: a byte, the end or an error. poll(2) leaves an error to the
+// read that follows; recvfrom(2) with MSG_PEEK would take it.
+func readableFD(fd uintptr) bool {
 	n, err := sys.Retry(func() (int, error) {
 		return unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 	})

@@ -122,10 +122,11 @@ func applies(s seccomp.Syscall) bool {
 // allowed lists the system calls that brig's default filter allows, whatever their arguments, and that firejail knows.
 func (h *Host) allowed(firejail string) (string, error) {
 	known, err := output(h.env(), firejail, "--debug-syscalls")
-	return strings.Join(allowed(known), ","), err
+	return strings.Join(allowedAmong(known), ","), err
 }
 
-func allowed(known string) (names []string) {
+// allowedAmong lists those of the system calls in known that the filter allows.
+func allowedAmong(known string) (names []string) {
 	words := strings.Fields(known)
 	for _, s := range seccomp.Default().Syscalls {
 		for _, n := range s.Names {

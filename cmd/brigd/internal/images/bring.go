@@ -152,7 +152,7 @@ func (c *command) bring(in *intake, o *origin, name string) error {
 	var arrivals map[string]*arrival
 	wait := func() error { return nil }
 	if _, err := c.store.Lookup(image.DigestOf(manifest)); errors.Is(err, image.ErrNotFound) && o.fetch != nil {
-		arrivals, wait = receive(in.Writer, o, fresh.Layers, show)
+		arrivals, wait = receiveAll(in.Writer, o, fresh.Layers, show)
 	}
 	fresh.Open = func(l image.Layer) (io.ReadCloser, error) {
 		if a := arrivals[l.Digest]; a != nil {
@@ -199,9 +199,9 @@ type arrival struct {
 	err  error
 }
 
-// receive receives all layers, each digest once, and the lowest first, since it is unpacked first. wait returns the
+// receiveAll receives all layers, each digest once, and the lowest first, since it is unpacked first. wait returns the
 // first error when all have ended.
-func receive(w *image.Writer, o *origin, list []image.Layer, show *progress) (all map[string]*arrival,
+func receiveAll(w *image.Writer, o *origin, list []image.Layer, show *progress) (all map[string]*arrival,
 	wait func() error) {
 	all = map[string]*arrival{}
 	queue := make(chan *arrival, len(list))

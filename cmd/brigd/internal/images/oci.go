@@ -161,7 +161,7 @@ func (o *origin) describe(manifest []byte, want v1.Platform, maxBytes int64) (*i
 		return nil, fmt.Errorf("its configuration: %w", err)
 	}
 	n := &image.New{Manifest: manifest, Configuration: text}
-	if n.Layers, err = layers(m.Layers, maxBytes); err != nil {
+	if n.Layers, err = checkLayers(m.Layers, maxBytes); err != nil {
 		return nil, err
 	}
 	if err := configure(n, want); err != nil {
@@ -171,8 +171,8 @@ func (o *origin) describe(manifest []byte, want v1.Platform, maxBytes int64) (*i
 	return n, nil
 }
 
-// layers checks the layers of a manifest.
-func layers(list []v1.Descriptor, maxBytes int64) (all []image.Layer, err error) {
+// checkLayers checks the layers of a manifest.
+func checkLayers(list []v1.Descriptor, maxBytes int64) (all []image.Layer, err error) {
 	if len(list) == 0 || len(list) > maxLayers {
 		return nil, fmt.Errorf("it has %d layers, and may have 1 to %d", len(list), maxLayers)
 	}

@@ -40,7 +40,7 @@ func fromRegistry(n image.Name, insecure bool) (*origin, error) {
 	r, err := reach(ctx, n, insecure)
 	var top []byte
 	if err == nil {
-		top, err = r.small("/manifests/" + cmp.Or(n.Digest, n.Tag))
+		top, err = r.readSmall("/manifests/" + cmp.Or(n.Digest, n.Tag))
 	}
 	if is := image.DigestOf(top); err == nil && n.Digest != "" && n.Digest != is {
 		err = fmt.Errorf("the registry sent a manifest with the digest %s", is)
@@ -52,9 +52,9 @@ func fromRegistry(n image.Name, insecure bool) (*origin, error) {
 	return &origin{source: n.String(), top: top, fetch: r.blob, close: cancel,
 		get: func(d v1.Descriptor) ([]byte, error) {
 			if d.MediaType.IsIndex() || d.MediaType.IsImage() {
-				return r.small("/manifests/" + d.Digest.String())
+				return r.readSmall("/manifests/" + d.Digest.String())
 			}
-			return r.small("/blobs/" + d.Digest.String())
+			return r.readSmall("/blobs/" + d.Digest.String())
 		}}, nil
 }
 
@@ -131,8 +131,8 @@ func explain(err error, n image.Name) error {
 	return err
 }
 
-// small reads an answer of at most maxManifest bytes.
-func (r *repository) small(path string) ([]byte, error) {
+// readSmall reads an answer of at most maxManifest bytes.
+func (r *repository) readSmall(path string) ([]byte, error) {
 	resp, err := r.ask(path, "")
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ const refName = "org.opencontainers.image.ref.name"
 
 // fromLayout finds an image in an OCI layout: by its name there, or the only one for a platform.
 func fromLayout(set files, ref string) (*origin, error) {
-	text, err := small(set, "index.json")
+	text, err := readSmallFile(set, "index.json")
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func fromLayout(set files, ref string) (*origin, error) {
 		return nil, fmt.Errorf("index.json: %w", err)
 	}
 	o := &origin{top: text,
-		get: func(d v1.Descriptor) ([]byte, error) { return small(set, blobPath(d.Digest.String())) },
+		get: func(d v1.Descriptor) ([]byte, error) { return readSmallFile(set, blobPath(d.Digest.String())) },
 		fetch: func(digest string, from int64) (io.ReadCloser, int64, error) {
 			p, err := set.open(blobPath(digest))
 			if err != nil {
@@ -57,8 +57,8 @@ func fromLayout(set files, ref string) (*origin, error) {
 // blobPath returns where a layout has a blob. The digest has been checked.
 func blobPath(digest string) string { return "blobs/" + strings.Replace(digest, ":", "/", 1) }
 
-// small reads a file of at most maxManifest bytes.
-func small(set files, name string) ([]byte, error) {
+// readSmallFile reads a file of at most maxManifest bytes.
+func readSmallFile(set files, name string) ([]byte, error) {
 	r, err := set.open(name)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ type saved struct {
 // fromDocker takes an image out of an archive of docker save. Its layers become the store's at once, since such an
 // archive has no digests of them; the digests of the configuration are verified later.
 func fromDocker(set files, in *intake, ref string) (*origin, error) {
-	text, err := small(set, "manifest.json")
+	text, err := readSmallFile(set, "manifest.json")
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (m *saved) take(set files, in *intake, ref string) (*origin, error) {
 	if len(m.Layers) == 0 || len(m.Layers) > maxLayers {
 		return nil, fmt.Errorf("it has %d layers, and may have 1 to %d", len(m.Layers), maxLayers)
 	}
-	config, err := small(set, m.Config)
+	config, err := readSmallFile(set, m.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -173,7 +173,7 @@ func read(v *front.Visit) error {
 	}
 	v.R.Body = io.NopCloser(bytes.NewReader(text))
 	if trimmed := bytes.TrimLeft(text, " \t\r\n"); json.Valid(trimmed) && v.R.Method == http.MethodPost {
-		if _, wrong := open(trimmed); wrong != "" {
+		if _, wrong := parseEnvelope(trimmed); wrong != "" {
 			return refuse("request", "invalid_message", "body",
 				"this is no message that all would read alike: "+wrong,
 				"Send one message of JSON-RPC 2.0 in each request, whose id is a text or an integer.")

@@ -120,7 +120,7 @@ func (l *lines) message(text []byte) error {
 			`this is no message of JSON-RPC: it has "jsonrpc":"2.0", a method that is a string, `+
 				`and an id that is a string or a number if it is to be answered`)
 	}
-	e, wrong := open(text)
+	e, wrong := parseEnvelope(text)
 	if wrong == "" && !l.flying.begin(e) {
 		wrong = "a request with its id is still being answered: give each its own"
 	}

@@ -23,10 +23,10 @@ type envelope struct {
 	call bool
 }
 
-// open parses the envelope of a JSON object. wrong names a part that parsers interpret differently, or is "". The SDK,
-// for example, accepts "METHOD" for method and the last of two members with one name, and rounds the id
+// parseEnvelope parses the envelope of a JSON object. wrong names a part that parsers interpret differently, or is "".
+// The SDK, for example, accepts "METHOD" for method and the last of two members with one name, and rounds the id
 // 9007199254740993.
-func open(text []byte) (e envelope, wrong string) {
+func parseEnvelope(text []byte) (e envelope, wrong string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return e, "it is no object"

@@ -55,7 +55,7 @@ func TestIDInFlight(t *testing.T) {
 func TestFlight(t *testing.T) {
 	f := &flight{ids: map[string]bool{}}
 	call := func(id string) bool {
-		e, wrong := open([]byte(`{"jsonrpc":"2.0","method":"ping","id":` + id + `}`))
+		e, wrong := parseEnvelope([]byte(`{"jsonrpc":"2.0","method":"ping","id":` + id + `}`))
 		if wrong != "" {
 			t.Fatal(wrong)
 		}
@@ -96,7 +96,7 @@ func FuzzOpen(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		e, wrong := open([]byte(text))
+		e, wrong := parseEnvelope([]byte(text))
 		if !json.Valid([]byte(text)) || wrong != "" {
 			return
 		}

@@ -87,7 +87,7 @@ func (c *command) verify() error {
 		err = token.Verify(t, keys, time.Now())
 	}
 	if err == nil && c.state != "" {
-		err = token.Revoked(c.state, t.IDs()...)
+		err = token.RevokedIn(c.state, t.IDs()...)
 	}
 	if err != nil {
 		return err
