@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"runtime"
 	"syscall"
@@ -12,10 +11,9 @@ import (
 // late is how much later than asked for a timer of the server may be.
 const late = 5_000_000 // ns
 
-// lazy starts this program again, with timers that may be late, and so that its threads do not interrupt others when
-// they wake up. It returns in the new program. The server works for some microseconds at a time, hundreds of times a
-// second: meanwhile Go's runtime looked at it every 20 µs, and it interrupted brigd and its jails. A thread inherits
-// both from the one that starts it, and the runtime has threads before main.
+// lazy starts this program again, with timers that may be late. It returns in the new program. The server works for
+// some microseconds at a time, hundreds of times a second, and Go's runtime looked at it every 20 µs meanwhile.
+// A thread inherits the slack from the one that starts it, and the runtime has threads before main.
 func lazy() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -26,12 +24,7 @@ func lazy() error {
 	if err != nil {
 		return err
 	}
-	a, err := unix.SchedGetAttr(0, 0)
-	if err != nil {
-		return err
-	}
-	a.Policy = unix.SCHED_BATCH // sched(7)
-	if err := errors.Join(unix.SchedSetAttr(0, a, 0), unix.Prctl(unix.PR_SET_TIMERSLACK, late, 0, 0, 0)); err != nil {
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, late, 0, 0, 0); err != nil { // prctl(2)
 		return err
 	}
 	return syscall.Exec(self, os.Args, os.Environ())

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The server's threads have late timers and interrupt nobody.
+// The server's timers may be late.
 func TestLazy(t *testing.T) {
 	const again = "BRIG_TEST_LAZY"
 	if os.Getenv(again) == "" {
@@ -23,8 +23,7 @@ func TestLazy(t *testing.T) {
 		t.Fatal(err)
 	}
 	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
-	a, no := unix.SchedGetAttr(0, 0)
-	if err != nil || no != nil || slack != late || a.Policy != unix.SCHED_BATCH {
-		t.Errorf("%v %v: the slack is %d, the policy %v", err, no, slack, a)
+	if err != nil || slack != late {
+		t.Errorf("the slack is %d, %v", slack, err)
 	}
 }
