@@ -60,9 +60,10 @@ const (
 
 // Whose fault an Error is.
 const (
-	FaultCaller = spec.FaultCaller
-	FaultHost   = spec.FaultHost
-	FaultBrig   = spec.FaultBrig
+	FaultCaller  = spec.FaultCaller
+	FaultHost    = spec.FaultHost
+	FaultBrig    = spec.FaultBrig
+	FaultPayload = spec.FaultPayload
 )
 
 // The defaults of a Spec. Sizes are in bytes.
@@ -77,6 +78,9 @@ const (
 	DefaultCOWInodes   = spec.DefaultCOWInodes
 	DefaultTmpfsSize   = spec.DefaultTmpfsSize
 	DefaultTmpfsInodes = spec.DefaultTmpfsInodes
+	DefaultTerminals   = spec.DefaultTerminals
+	DefaultInotify     = spec.DefaultInotify
+	DefaultWatches     = spec.DefaultWatches
 	DefaultUID         = spec.DefaultUID
 	DefaultGID         = spec.DefaultGID
 	DefaultHostname    = spec.DefaultHostname
@@ -102,6 +106,9 @@ func ParseBytes(s string) (Bytes, error) { return spec.ParseBytes(s) }
 // ParseDuration reads "1m30s", or whole or fractional seconds as a bare number.
 func ParseDuration(s string) (Duration, error) { return spec.ParseDuration(s) }
 
+// ParseUser reads "UID[:GID]". The GID defaults to the UID.
+func ParseUser(s string) (uid, gid uint32, err error) { return spec.ParseUser(s) }
+
 // RlimitNames returns the sixteen resources of getrlimit(2), by the names of ulimit and docker.
 func RlimitNames() []string { return spec.RlimitNames() }
 
@@ -113,9 +120,12 @@ func Mechanisms() []Mechanism { return spec.Mechanisms() }
 
 // The facts that Look returns.
 type (
-	Host   = host.Host
-	Kernel = host.Kernel
-	Source = host.Source
+	Host      = host.Host
+	Kernel    = host.Kernel
+	Device    = host.Device
+	ProcFile  = host.ProcFile
+	Source    = host.Source
+	SystemDir = host.SystemDir
 )
 
 // Look reads the facts of the machine that a Spec depends on. It changes nothing. Close the Host after the start.
@@ -133,6 +143,10 @@ func Sensitive(name string) bool { return host.Sensitive(name) }
 func PassEnv(patterns, environ []string) (passed []string, err error) {
 	return host.PassEnv(patterns, environ)
 }
+
+// BuildEnv returns the payload's environment: PATH, HOME, LANG and TERM unless Spec.BareEnv is set, then the passed
+// variables, then Spec.Env.
+func BuildEnv(s *Spec, passed []string, term string) []string { return host.BuildEnv(s, passed, term) }
 
 // SeccompNames returns the names of the built-in filters for Spec.Seccomp. Any other value is a file.
 func SeccompNames() []string { return host.SeccompNames() }
@@ -154,10 +168,11 @@ type LiveUsage = cgroup.LiveUsage
 
 // The types of a plan.
 type (
-	Plan   = plan.Plan
-	Mode   = plan.Mode
-	Passed = plan.Passed
-	Step   = plan.Step
+	Plan        = plan.Plan
+	Mode        = plan.Mode
+	Passed      = plan.Passed
+	Preparation = plan.Preparation
+	Step        = plan.Step
 )
 
 // Resolve returns the plan of a Runner that makes each jail from the host's root (RunnerOptions.Cold). It is pure.
@@ -171,6 +186,7 @@ type (
 	Facts   = doctor.Facts
 	Finding = doctor.Finding
 	State   = doctor.State
+	Trial   = doctor.Trial
 )
 
 // The states of a Finding.

@@ -76,8 +76,8 @@ type Trial struct {
 	Enforced map[string]string
 }
 
-// works reports whether the trial made its jail.
-func (t *Trial) works() bool { return t.Tried && t.Err == nil }
+// Works reports whether the trial made its jail.
+func (t *Trial) Works() bool { return t.Tried && t.Err == nil }
 
 // failure returns the error of the trial. Its Op is the label of a step, or a phase such as clone3; "" for none.
 func (t *Trial) failure() spec.Error {
@@ -118,13 +118,13 @@ func Diagnose(f *Facts) []Finding {
 	return list
 }
 
-// works reports whether a default jail works, according to Diagnose.
+// Works reports whether a default jail works, according to Diagnose.
 func Works(list []Finding) bool { return len(list) > 0 && list[0].State == Present }
 
 func (f *Facts) jail() Finding {
 	t := &f.Default
 	switch {
-	case t.works():
+	case t.Works():
 		return Finding{Name: "jail", State: Present, Why: fmt.Sprintf("a default jail ran /bin/true in %d ms", t.Millis)}
 	case !t.Tried:
 		return Finding{Name: "jail", State: Missing, Why: "no jail was tried"}
@@ -140,12 +140,12 @@ func (f *Facts) jail() Finding {
 	} else if state, _, fix := f.proc(); state == Missing || e.Op == "proc" {
 		x.Fix = fix
 	}
-	if f.Relaxed.works() {
+	if f.Relaxed.Works() {
 		x.State = Partial
 	} else if f.userFailed() && f.hasTier() && !strings.Contains(x.Fix, host.OrTier) {
 		x.Fix = strings.TrimPrefix(x.Fix+"; "+host.OrTier, "; ")
 	}
-	if f.Relaxed.works() && !strings.Contains(x.Fix, "--optional") {
+	if f.Relaxed.Works() && !strings.Contains(x.Fix, "--optional") {
 		x.Fix = strings.TrimPrefix(x.Fix+"; or brig run --optional "+strings.Join(spared(), ","), "; ")
 	}
 	return x

@@ -189,7 +189,7 @@ func TestDiagnose(t *testing.T) {
 			for _, w := range tt.want {
 				holds(t, list, w)
 			}
-			if Works(list) != tt.facts.Default.works() {
+			if Works(list) != tt.facts.Default.Works() {
 				t.Errorf("works: %v", Works(list))
 			}
 			for _, x := range list {

@@ -165,7 +165,7 @@ const TrialCommand = "/bin/true"
 
 func (f *Facts) tryJails(ctx context.Context) {
 	f.Default = f.try(ctx, "default jail", spec.Spec{})
-	if !f.Default.works() {
+	if !f.Default.Works() {
 		f.Relaxed = f.try(ctx, "jail with --optional", spec.Spec{Optional: spared()})
 		return
 	}

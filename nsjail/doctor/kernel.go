@@ -78,9 +78,9 @@ func (f *Facts) idmap() (state State, why, fix string) {
 				"may write to, and cannot write to what is root's",
 			"chown what is to be shared writably, or give the container both: docker run " +
 				"--cap-add SYS_ADMIN --cap-add SYS_PTRACE ..."
-	case t.works():
+	case t.Works():
 		return Present, "the current directory can be shared writably; new files belong to its owner", ""
-	case t.Tried && f.Default.works():
+	case t.Tried && f.Default.Works():
 		return Partial, "the current directory cannot be shared writably: " + t.Err.Error(),
 			"share a directory of ext4, xfs, btrfs or tmpfs without other mounts below it, or run brig as its owner"
 	}
@@ -91,7 +91,7 @@ func (f *Facts) seccomp() (state State, why, fix string) {
 	actions, ok := f.Files["/proc/sys/kernel/seccomp/actions_avail"]
 	switch {
 	case ok:
-	case f.Default.works():
+	case f.Default.Works():
 		return Present, "filters work; the list of actions is hidden", ""
 	case f.seccompMode() != "" || !f.has("/proc/self/status"):
 		return Note, "the list of actions is hidden", ""

@@ -10,7 +10,7 @@ import (
 // tryNetwork makes a jail with a network of named destinations, and one whose policy names every port.
 func (f *Facts) tryNetwork(ctx context.Context) {
 	f.Egress = f.try(ctx, "jail with egress", spec.Spec{Net: spec.NetEgress})
-	if f.Egress.works() {
+	if f.Egress.Works() {
 		all := egress.Rule{CIDR: "192.0.2.1", Ports: []egress.Ports{{From: 1, To: 65535}}}
 		f.EveryPort = f.try(ctx, "jail with egress at every port", spec.Spec{Net: spec.NetEgress,
 			Egress: &egress.Policy{Allow: []egress.Rule{all}}})
@@ -22,9 +22,9 @@ func (f *Facts) egress() (state State, why, fix string) {
 	switch {
 	case !f.Egress.Tried:
 		return "", "", ""
-	case !f.Egress.works():
+	case !f.Egress.Works():
 		return Partial, "no network of named destinations (--allow): " + f.Egress.Err.Error(), ""
-	case !f.EveryPort.works():
+	case !f.EveryPort.Works():
 		return Partial, "a jail can have a network of named destinations (--allow); a policy for every port (NAME:*) needs " +
 			"nf_tables with NAT, which this kernel does not give", "modprobe nft_redir nft_chain_nat as root"
 	}

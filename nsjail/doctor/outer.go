@@ -72,7 +72,7 @@ func (f *Facts) container() (state State, why, fix string) {
 		return Note, "no sign of an outer container", ""
 	}
 	// a file such as /.dockerenv proves little by itself: machines are made of images too
-	if masked := host.NoProc([]byte(f.Files["/proc/self/mountinfo"])) != ""; !f.Default.works() &&
+	if masked := host.NoProc([]byte(f.Files["/proc/self/mountinfo"])) != ""; !f.Default.Works() &&
 		(masked || f.seccompMode() == "2" || f.confined()) {
 		fix = outerFix(kind)
 	}
@@ -84,9 +84,9 @@ func (f *Facts) outerFilter() (state State, why, fix string) {
 	switch {
 	case f.seccompMode() != "2":
 		return Present, "no seccomp filter is in force yet", ""
-	case f.Default.works():
+	case f.Default.Works():
 		return Present, "an outer filter is in force, and it permits what a default jail does", ""
-	case f.Relaxed.works():
+	case f.Relaxed.Works():
 		return Partial, "an outer filter is in force; it permits a jail without what --optional spares", outerFix(kind)
 	}
 	return Partial, "an outer filter is in force; it may be what forbids the jail", outerFix(kind)

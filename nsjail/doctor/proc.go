@@ -12,7 +12,7 @@ func (f *Facts) proc() (state State, why, fix string) {
 	if ok {
 		why = host.NoProc([]byte(mounts))
 	}
-	if why == "" || f.Default.works() {
+	if why == "" || f.Default.Works() {
 		return Present, "a jail can have its own procfs", ""
 	}
 	kind, _ := f.outer()
@@ -26,7 +26,7 @@ func (f *Facts) proc() (state State, why, fix string) {
 	default:
 		fix = "umount what is mounted below /proc, or mount a second one: mount -t proc proc /mnt"
 	}
-	if f.Relaxed.works() {
+	if f.Relaxed.Works() {
 		return Partial, why, fix + "; or do without: brig run --optional proc"
 	}
 	return Missing, why, fix

@@ -18,7 +18,7 @@ type blocker struct{ why, fix string }
 
 // blockers returns every reason that the facts show, the most certain first.
 func (f *Facts) blockers() (list []blocker) {
-	if f.Default.works() || !f.userFailed() {
+	if f.Default.Works() || !f.userFailed() {
 		return nil
 	}
 	add := func(shown bool, why, fix string) {
@@ -101,7 +101,7 @@ func (f *Facts) confined() bool { return strings.HasSuffix(f.label(), " (enforce
 // profile returns an AppArmor profile that confines nothing, if a user namespace fails and the restriction of Ubuntu
 // 23.10 and later is in force. It is lifted for programs with any profile.
 func (f *Facts) profile() string {
-	if f.Default.works() || !f.userFailed() || f.sysctl(host.AppArmorSwitch) != "1" || f.label() != "unconfined" {
+	if f.Default.Works() || !f.userFailed() || f.sysctl(host.AppArmorSwitch) != "1" || f.label() != "unconfined" {
 		return ""
 	}
 	return appArmorProfile(f.Exe)
@@ -126,7 +126,7 @@ func (f *Facts) userNamespaces() (state State, why, fix string) {
 	switch {
 	case len(whys) > 0:
 		return Missing, strings.Join(whys, "; "), strings.Join(fixes, "; then ")
-	case f.userFailed() && !f.Default.works():
+	case f.userFailed() && !f.Default.Works():
 		return Missing, "user namespaces cannot be made or used, and nothing here shows by whose will: " +
 			fmt.Sprint(f.Default.Err), "look into the kernel log: dmesg | tail"
 	case f.Host != nil && f.Host.Drop:

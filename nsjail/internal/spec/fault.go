@@ -11,9 +11,10 @@ type Fault string
 
 // The parties that can cause an error.
 const (
-	FaultCaller Fault = "caller" // the Spec, a flag, an argument
-	FaultHost   Fault = "host"   // the machine: a kernel, a setting, a missing package
-	FaultBrig   Fault = "brig"   // a defect of this program
+	FaultPayload Fault = "payload" // the program in the jail
+	FaultCaller  Fault = "caller"  // the Spec, a flag, an argument
+	FaultHost    Fault = "host"    // the machine: a kernel, a setting, a missing package
+	FaultBrig    Fault = "brig"    // a defect of this program
 )
 
 // Error is why a jail could not be made. If a function other than Wait returns one, no part of the payload has run.
