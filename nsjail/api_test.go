@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/asuser"
 	"brig/internal/test/golden"
 	"brig/internal/test/must"
 )
@@ -17,6 +18,9 @@ import (
 // TestAPI compares the exported names with a list: programs that embed the package use them, and no longer build if one
 // is gone.
 func TestAPI(t *testing.T) {
+	if asuser.Second() {
+		t.Skip("the second run is away from the source, and the first has compared it")
+	}
 	files := token.NewFileSet()
 	var sources []*ast.File
 	for _, name := range must.Get(filepath.Glob("*.go"))(t) {
