@@ -45,7 +45,8 @@ func TestLimitCPUs(t *testing.T) {
 	t.Skip("others keep the machine so busy that the jail does not get what it may have")
 }
 
-// children is a payload of as many short processes as its argument says, each of 30 ms of processor time.
+// children is a payload that starts short processes, one after the other. Each takes 30 ms of processor time; the
+// argument is their number.
 const children = `
 import os, sys, time
 for i in range(int(sys.argv[1])):

@@ -12,6 +12,6 @@ import (
 )
 
 func main() {
-	_ = lazy() // it works without, too
+	_ = lazy() // without it the server only takes more processor time
 	os.Exit(run(os.Args[1:], cli.Stdio{Name: "brigd-queue", In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

@@ -35,7 +35,7 @@ type Facts struct {
 
 // Source is what a step refers to on the host.
 type Source struct {
-	Path     string   // without links: one that leads up to "/" would meet what covers it while the jail is made
+	Path     string   // without links: one up to "/" would lead into the tmpfs that covers "/" while the jail is made
 	Layers   []string // of an overlay: the upper directory, the work directory and the lower ones
 	Missing  bool     // for a Try: the step is left out
 	Dir      bool
