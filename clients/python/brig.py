@@ -768,34 +768,80 @@ class Stream:
         self._connection.close()
 
 
+def _components(member: tarfile.TarInfo) -> Tuple[str, ...]:
+    """The parts of a member's name, none of which may lead upwards; none at all for the top."""
+    parts = tuple(part for part in member.name.split("/") if part not in ("", "."))
+    if member.name.startswith("/") or ".." in parts or "\0" in member.name or not (member.isreg() or member.isdir() or member.issym()):
+        raise ProtocolError("the archive has %r in it, which is not below it, or no file, directory or link" % member.name)
+    return parts
+
+
+def _check_links(links: Dict[Tuple[str, ...], str]) -> None:
+    """Refuse a link that leads above the top, at any step of the way that the kernel would take (path_resolution(7)).
+
+    Targets are walked part by part, since x/.. is not where x stands if x is itself a link of the archive.
+    """
+    for name, target in links.items():
+        at, rest, followed = list(name[:-1]), target.split("/")[::-1], 0
+        while rest:
+            part = rest.pop()
+            if part == "..":
+                if not at:
+                    raise ProtocolError("the link %r leads out of the directory, to %r" % ("/".join(name), target))
+                at.pop()
+            elif part not in ("", "."):
+                at.append(part)
+                further = links.get(tuple(at))
+                if further is not None:
+                    followed += 1
+                    if followed > 40:
+                        break  # the kernel follows no more: it leads nowhere
+                    at.pop()
+                    rest += further.split("/")[::-1]
+
+
 def _extract(tar: tarfile.TarFile, directory: str) -> None:
     """Extract files, directories and symbolic links into an empty directory.
 
-    tarfile's own filter for this is not in every Python that this file is for. Links are made last, so that nothing is
-    written through one.
+    tarfile's own filter for this is not in every Python that this file is for. All names and links are checked before
+    anything is made. Links are made last, so that nothing is written through one.
     """
-    links: Dict[str, str] = {}
-    modes: List[Tuple[str, int]] = []
-    for member in tar:
-        name = os.path.normpath(member.name)
-        if os.path.isabs(member.name) or name.split("/")[0] == ".." or not (member.isreg() or member.isdir() or member.issym()):
-            raise ProtocolError("the archive has %r in it, which is not below it, or no file, directory or link" % member.name)
-        at = os.path.join(directory, name)
+    members = [(_components(member), member) for member in tar]
+    links: Dict[Tuple[str, ...], str] = {}
+    seen: Dict[Tuple[str, ...], bool] = {}  # whether it is a directory
+    for name, member in members:
+        if name in seen and not (seen[name] and member.isdir()) or not (name or member.isdir()):
+            raise ProtocolError("the archive has %r in it twice" % member.name)
+        seen[name] = member.isdir()
         if member.issym():
-            target = os.path.normpath(os.path.join(os.path.dirname(name), member.linkname))
-            if os.path.isabs(member.linkname) or target.split("/")[0] == "..":
+            if member.linkname.startswith("/") or "\0" in member.linkname or not member.linkname:
                 raise ProtocolError("the link %r leads out of the directory, to %r" % (member.name, member.linkname))
-            links[at] = member.linkname
-            continue
+            links[name] = member.linkname
+    for name, member in members:
+        for i in range(len(name)):
+            if not seen.get(name[:i], True):
+                raise ProtocolError("the archive has %r in it, which is below what is no directory" % member.name)
+    _check_links(links)
+    modes: List[Tuple[str, int]] = []
+    for name, member in members:
+        at = os.path.join(directory, *name)
         os.makedirs(at if member.isdir() else os.path.dirname(at), exist_ok=True)
+        if member.issym():
+            continue
         modes.append((at, member.mode & 0o777))
         content = tar.extractfile(member)
         if content is not None:
             with open(at, "xb") as f:
                 shutil.copyfileobj(content, f)
-    for at, target in links.items():
-        os.makedirs(os.path.dirname(at), exist_ok=True)
+    made = [(os.path.join(directory, *name), target) for name, target in links.items()]
+    for at, target in made:
         os.symlink(target, at)
+    top = os.path.realpath(directory)
+    for at, target in made:  # a file system that folds names may follow other links than the archive has
+        if os.path.commonpath([top, os.path.realpath(at)]) != top:
+            for entry in list(os.scandir(directory)):
+                shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else os.unlink(entry.path)
+            raise ProtocolError("the link %r leads out of the directory, to %r" % (at, target))
     for at, mode in reversed(modes):
         os.chmod(at, mode)
 

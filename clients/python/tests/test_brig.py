@@ -10,8 +10,10 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import socket
 import struct
+import tarfile
 import tempfile
 import threading
 import typing
@@ -300,6 +302,71 @@ class Source(unittest.TestCase):
         self.assertEqual(set(inspect.signature(brig.Client.stream).parameters) - {"self", "interactive"}, request - {"max_output"})
         self.assertEqual(set(inspect.signature(brig.Client.sandbox).parameters) - {"self"},
                          set(schemas["SandboxRequest"]["properties"]) - {"agent_id", "from"} | {"snapshot"})  # from is a word of Python
+
+
+class Archives(unittest.TestCase):
+    """What a program has left as a tree becomes files below one directory, and nothing that leads out of it."""
+
+    def extract(self, *members: Tuple[str, str]) -> Tuple[str, Optional[str]]:
+        """Extract an archive: "d" is a directory, "f" a file, "h X" a hard link to X, and "l X" a symbolic link to X."""
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            for name, what in members:
+                info = tarfile.TarInfo(name)
+                info.mode = 0o755
+                info.linkname = what[2:]
+                info.type = {"d": tarfile.DIRTYPE, "f": tarfile.REGTYPE, "h": tarfile.LNKTYPE, "l": tarfile.SYMTYPE}[what[0]]
+                tar.addfile(info)
+        data.seek(0)
+        top = tempfile.mkdtemp()
+        self.addCleanup(lambda: shutil.rmtree(top))
+        out = os.path.join(top, "out")
+        os.mkdir(out)
+        pathlib.Path(top, "secret").write_text("the host's")
+        with tarfile.open(fileobj=data) as tar:
+            try:
+                brig._extract(tar, out)
+            except brig.ProtocolError as e:
+                self.assertEqual(os.listdir(out), [], "something is left of what was refused")
+                return out, str(e)
+        return out, None
+
+    def test_links_that_lead_out(self) -> None:
+        deep = [("a", "d"), ("a/b", "d"), ("a/b/c", "d")]
+        for members in (
+            deep + [("a/b/c/up", "l ../../.."), ("a/b/c/w", "l up/../secret"), ("report", "l a/b/c/w")],
+            deep + [("report", "l a/b/c/up/../secret"), ("a/b/c/up", "l ../../..")],  # the way is named before the link
+            deep + [("up", "l a/b/../../.."), ("x", "l up/secret")],
+            deep + [("x", "l a/up/../../secret"), ("a/up", "l b/c/../..")],
+            deep + [("x", "l y/../secret"), ("y", "l z/."), ("z", "l .")],
+            deep + [("x", "l y/../../../secret"), ("y", "l a/b"), ("a/b/l", "l .")],
+            deep + [("x", "l a/../../out/secret")],  # out and in again
+            [("x", "l ../secret")], [("x", "l ..")], [("x", "l ./../secret")], [("x", "l .//..//secret")],
+            [("x", "l no/such/../../../secret")],
+            [("x", "l /etc/hostname")], [("x", "l //etc")],
+            [("x", "l .."), ("x/secret", "f")], [("x/secret", "f"), ("x", "l ..")],
+            [("x", "l a"), ("x/y", "f")], [("x", "l a"), ("x", "f")], [("x", "f"), ("x", "l a")],
+            [("f", "f"), ("f/g", "f")],
+            [("x", "h ../secret")], [("a", "d"), ("f", "f"), ("x", "h f")],
+            [("../x", "f")], [("a/../../x", "f")], [("/x", "f")], [("a/..", "l secret")], [("", "f")],
+        ):
+            out, refused = self.extract(*members)
+            self.assertIsNotNone(refused, "%r: %r" % (members, os.listdir(out)))
+
+    def test_links_that_stay(self) -> None:
+        out, refused = self.extract((".", "d"), ("./a", "d"), ("./a/b", "d"), ("./a/b/f", "f"), ("to-top", "l ."),
+                                    ("a/up", "l .."), ("a/b/again", "l ../../a/up/a/b/f"), ("there", "l to-top/a/b/../b/f"),
+                                    ("nowhere", "l a/gone"), ("round", "l a/round"), ("a/round", "l ../round"), ("a", "d"))
+        self.assertIsNone(refused)
+        for name in ("a/b/again", "there"):
+            self.assertEqual(os.path.realpath(os.path.join(out, name)), os.path.realpath(os.path.join(out, "a/b/f")))
+        self.assertEqual(os.readlink(os.path.join(out, "there")), "to-top/a/b/../b/f")
+
+    def test_links_as_the_file_system_reads_them(self) -> None:
+        real = os.path.realpath
+        with unittest.mock.patch("os.path.realpath", lambda p: "/elsewhere" if str(p).endswith("/X") else real(p)):
+            out, refused = self.extract(("x", "d"), ("X", "l x"))
+        self.assertIn("leads out", str(refused))
 
 
 @unittest.skipUnless(SOCKET, "BRIG_TEST_SOCKET does not name brigd's socket")
