@@ -44,7 +44,6 @@ type protector struct {
 	ids     map[string]fileID // of directories, by path
 	held    map[string]string // their first path in the jail
 	links   map[fileID]string // files with more than one name
-	repos   map[string]bool   // directories of git(1) that have been looked at
 	err     error             // the first one
 	storing bool              // brig's own directories are being protected: no "!PATH" takes these back
 }
@@ -64,8 +63,7 @@ func (h *Host) lookProtect(s *spec.Spec) error {
 	if len(s.Protect) == 0 && slices.IndexFunc(s.Mounts, func(m spec.Mount) bool { return m.Writes() }) < 0 {
 		return nil
 	}
-	p := &protector{h: h, s: s, ids: map[string]fileID{}, held: map[string]string{}, links: map[fileID]string{},
-		repos: map[string]bool{}}
+	p := &protector{h: h, s: s, ids: map[string]fileID{}, held: map[string]string{}, links: map[fileID]string{}}
 	for i, m := range s.Mounts {
 		src := h.Sources[spec.SourceKey(i)]
 		if !m.Writes() || m.Type == spec.MountVolume {
@@ -108,9 +106,7 @@ func (p *protector) entry(entry string) {
 	switch {
 	case strings.HasPrefix(entry, "!"):
 	case entry == spec.ProtectGit:
-		for _, a := range p.areas {
-			p.repository(a.path)
-		}
+		p.repositories()
 	case path.IsAbs(entry):
 		p.inMount(p.s.Below(entry), entry)
 	default:

@@ -1,0 +1,117 @@
+package repository
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brig/internal/sys"
+	"brig/internal/words"
+
+	"golang.org/x/sys/unix"
+)
+
+func (f *finder) exists(name string) bool {
+	var st unix.Stat_t
+	err := unix.Lstat(name, &st)
+	f.denied(name, err)
+	return err == nil
+}
+
+// denied notes a problem if the caller lacks the permission to look at a file that a payload, which has the same uid,
+// could grant itself: an earlier payload may have removed that permission (chmod(2)).
+func (f *finder) denied(name string, err error) {
+	var st unix.Stat_t
+	for at := name; err == unix.EACCES; at = path.Dir(at) {
+		below := slices.ContainsFunc(f.Dirs, func(dir string) bool { return sys.Under(at, dir) })
+		if err = unix.Lstat(at, &st); err == nil && int(st.Uid) == f.UID && below {
+			f.problem(name, "cannot be looked at: permission denied", "chmod u+rwx "+words.Shell(at))
+		}
+	}
+}
+
+// look follows a path to its end: it returns the path without symbolic links, and stat(2), or nil.
+func (f *finder) look(name string) (string, *unix.Stat_t) {
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		f.denied(path.Clean(name), err)
+		return "", nil
+	}
+	defer unix.Close(fd)
+	st := new(unix.Stat_t)
+	if unix.Fstat(fd, st) != nil {
+		return "", nil
+	}
+	full, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+	if err != nil || !path.IsAbs(full) {
+		return "", nil
+	}
+	return full, st
+}
+
+var errNotRegular = errors.New("is not a regular file")
+
+// read returns the content of a regular file, or "". It opens nothing else for reading: to open a device can change it.
+func (f *finder) read(name string) (string, error) {
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		f.denied(path.Clean(name), err)
+		return "", err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return "", errors.Join(err, errNotRegular)
+	}
+	file, err := os.Open("/proc/self/fd/" + strconv.Itoa(fd))
+	if err != nil {
+		if errors.Is(err, unix.EACCES) {
+			f.denied(path.Clean(name), unix.EACCES)
+		}
+		return "", err
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, MaxSettings+1))
+	if err == nil && len(b) > MaxSettings {
+		f.problem(name, fmt.Sprintf("has more than %d MiB, too much to look for programs that git would run",
+			MaxSettings>>20), "make it smaller, or use --no-protect")
+	}
+	return string(b), err
+}
+
+// pointer returns the path that a file of git(1) holds after a prefix, or "".
+func (f *finder) pointer(file, prefix string) string {
+	text, _ := f.read(file)
+	text, ok := strings.CutPrefix(strings.TrimRight(text, "\r\n"), prefix)
+	if !ok || len(text) >= unix.PathMax {
+		return ""
+	}
+	return text
+}
+
+// tooMany is why names are missing.
+const tooMany = "has more than 4096 entries, and the others were not looked at"
+
+// names returns the directories in a directory of git's, sorted, and whether they are all.
+func (f *finder) names(dir string) (list []string, all bool) {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		f.denied(dir, err)
+		return nil, true
+	}
+	d := os.NewFile(uintptr(fd), dir)
+	defer d.Close()
+	entries, err := d.ReadDir(MaxEntries + 1)
+	for _, e := range entries {
+		if e.IsDir() || e.Type()&os.ModeSymlink != 0 {
+			list = append(list, e.Name())
+		}
+	}
+	slices.Sort(list)
+	return list, len(entries) <= MaxEntries && (err == nil || err == io.EOF)
+}

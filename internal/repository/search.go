@@ -1,0 +1,90 @@
+package repository
+
+import (
+	"fmt"
+	"os"
+	"path"
+
+	"brig/internal/sys"
+	"brig/internal/words"
+
+	"golang.org/x/sys/unix"
+)
+
+// deep are directories that hold many files and seldom repositories. The search looks into them last.
+var deep = map[string]bool{"node_modules": true, ".venv": true, "venv": true, "target": true, "__pycache__": true,
+	".cache": true, "site-packages": true, "build": true, "dist": true, ".tox": true}
+
+// search opens the repositories below a directory, the nearest first, with and without a work tree. It looks into no
+// git directory and follows no link.
+func (f *finder) search(dir string) {
+	root, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return // a file
+	}
+	defer unix.Close(root)
+	if f.isOpen(dir) {
+		return
+	}
+	seen, late := 0, []string(nil)
+	for list := []string{"."}; len(list) > 0 || len(late) > 0; {
+		if len(list) == 0 {
+			list, late = late, nil
+		}
+		rel := list[0]
+		list = list[1:]
+		entries := f.list(root, rel)
+		full := path.Join(dir, rel)
+		if rel != "." && f.found(full, entries) {
+			continue
+		}
+		if seen += len(entries); seen > MaxEntries {
+			f.problem(dir, fmt.Sprintf("was searched for git directories among its nearest %d entries: one further down is "+
+				"not known", MaxEntries), "name its hooks with --protect, as in --protect="+words.Shell("deep/down/.git/hooks"))
+			return
+		}
+		for _, e := range entries {
+			switch {
+			case !e.IsDir() || e.Name() == ".git":
+			case deep[e.Name()]:
+				late = append(late, path.Join(rel, e.Name()))
+			default:
+				list = append(list, path.Join(rel, e.Name()))
+			}
+		}
+	}
+}
+
+func (f *finder) isOpen(dir string) bool { return f.dirs[identity(dir)] != nil }
+
+// list returns the entries of a directory below another, at most one more than MaxEntries.
+func (f *finder) list(root int, rel string) []os.DirEntry {
+	fd, err := sys.Openat2(root, rel, &unix.OpenHow{
+		Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return nil // the payload cannot look there either, or it is gone
+	}
+	d := os.NewFile(uintptr(fd), rel)
+	defer d.Close()
+	entries, _ := d.ReadDir(MaxEntries + 1)
+	return entries
+}
+
+// found opens the repository at a directory, and reports whether the directory is one without a work tree.
+func (f *finder) found(full string, entries []os.DirEntry) bool {
+	has := 0
+	for _, e := range entries {
+		switch e.Name() {
+		case ".git":
+			f.open(full, ".git", full)
+		case "HEAD", "objects", "refs", "config", "hooks":
+			has++
+		}
+	}
+	if has < 2 || !f.isOpen(full) && !f.isGitDir(full) {
+		return false
+	}
+	f.gitDir(full, "")
+	return true
+}
