@@ -60,6 +60,10 @@ func Open(dir string) (*Store, error) {
 			return nil, err
 		}
 	}
+	dir, err := sys.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(filepath.Dir(dir), sys.StoreMode()); err != nil {
 		return nil, err
 	}

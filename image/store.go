@@ -49,7 +49,7 @@ func Open(dir string) (s *Store, err error) {
 	if dir == "" {
 		dir, err = DefaultStore()
 	} else {
-		dir, err = filepath.Abs(dir)
+		dir, err = sys.Abs(dir)
 	}
 	if err != nil {
 		return nil, err

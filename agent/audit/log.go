@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 )
 
@@ -100,7 +101,7 @@ func Open(o Options) (*Log, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	path, err := filepath.Abs(o.Path)
+	path, err := sys.Abs(o.Path)
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}

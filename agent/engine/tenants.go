@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"brig/changes"
+	"brig/internal/sys"
 	"brig/internal/words"
 )
 
@@ -58,6 +59,10 @@ func openTenants(dir string) (*tenants, error) {
 			return nil, err
 		}
 		dir = filepath.Join(dir, "brigd")
+	}
+	dir, err := sys.Abs(dir)
+	if err != nil {
+		return nil, err
 	}
 	store, err := changes.Open(dir)
 	if err != nil {

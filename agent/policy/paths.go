@@ -167,7 +167,7 @@ func because(err error) string {
 
 // hostPath returns the absolute path of a file of the host, with all symbolic links resolved.
 func hostPath(source string) (string, error) {
-	abs, err := filepath.Abs(source)
+	abs, err := sys.Abs(source)
 	if err != nil {
 		return "", err
 	}

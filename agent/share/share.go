@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"brig/agent/policy"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -62,7 +63,7 @@ func Parse(text string) (s Share, err error) {
 		return s, fmt.Errorf("%s: %s is not a mode; write ro (read-only), cow (a copy whose changes are kept) or rw "+
 			"(writable)", name, words.Quote(s.Mode))
 	}
-	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
+	if s.Dir, err = sys.Abs(s.Dir); err != nil {
 		return s, fmt.Errorf("%s: %w; write an absolute path", name, err)
 	}
 	for _, o := range options[1:] {

@@ -12,6 +12,7 @@ import (
 
 	"brig/cmd/brig/internal/convert"
 	"brig/cmd/brig/internal/convert/compose"
+	"brig/internal/sys"
 	"brig/internal/words"
 )
 
@@ -21,7 +22,8 @@ func (c *conversion) compose(args []string) (*convert.Jail, error) {
 		return nil, errors.New("compose takes a file and a service; write brig convert compose compose.yaml SERVICE")
 	}
 	f := &compose.File{}
-	dir, err := filepath.Abs(filepath.Dir(args[0]))
+	file, err := sys.Abs(args[0])
+	dir := filepath.Dir(file)
 	if err == nil {
 		f.Dir = dir
 		f.Doc, err = c.readYAML(args[0])

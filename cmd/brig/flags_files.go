@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"brig/image"
 	"brig/internal/cli"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -74,25 +74,6 @@ func (b *builder) fileFlags() []cli.Flag {
 	})
 }
 
-// dirFlag returns the setter of --input, --work and --output.
-func (b *builder) dirFlag(target string, writable bool) func([]string) error {
-	return func(v []string) error {
-		src, dst, hasDst := strings.Cut(v[0], ":")
-		if !hasDst {
-			dst = target
-		}
-		if strings.Contains(dst, ":") {
-			other := "--ro-bind"
-			if writable {
-				other = "--bind"
-			}
-			return fmt.Errorf("%s has more than one colon; write %s SRC DST", words.Quote(v[0]), other)
-		}
-		b.mount(nsjail.Mount{Type: nsjail.MountBind, Source: src, Target: dst, Writable: writable})
-		return nil
-	}
-}
-
 // mountFlag returns the setter of a mount flag. Its last value is the target. With two values, the first is the source.
 func (b *builder) mountFlag(m nsjail.Mount) func([]string) error {
 	return func(v []string) error {
@@ -120,7 +101,7 @@ func (b *builder) setTmpfs(v []string) error {
 
 // setCOW reads SRC, then a target if it is absolute, then options.
 func (b *builder) setCOW(v []string) error {
-	src, rest, _ := strings.Cut(v[0], ":")
+	src, rest, _ := cutSource(v[0])
 	m := nsjail.Mount{Type: nsjail.MountCOW, Source: src, Target: nsjail.DefaultWorkdir}
 	if strings.HasPrefix(rest, "/") {
 		m.Target, rest, _ = strings.Cut(rest, ":")
@@ -258,7 +239,7 @@ func (b *builder) atOwnPaths() error {
 		if flag == "" || m.Type != nsjail.MountBind {
 			continue
 		}
-		abs, err := filepath.Abs(m.Source)
+		abs, err := sys.Abs(m.Source)
 		if err != nil {
 			return err
 		}

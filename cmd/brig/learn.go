@@ -156,7 +156,7 @@ func newLearner(inv *invocation, std cli.Stdio) (*learner, error) {
 // cleanPath returns a path of the host as an absolute one, without symbolic links if it exists.
 func cleanPath(dir, p string) string {
 	if !filepath.IsAbs(p) {
-		p = filepath.Join(dir, p)
+		p = dir + "/" + p
 	}
 	if real, err := filepath.EvalSymlinks(p); err == nil {
 		return real

@@ -212,13 +212,14 @@ func IsTerminal(f *os.File) bool {
 // UserDir returns a directory of the basedir-spec: the value of variable (XDG_STATE_HOME), or else below (.local/state)
 // in HOME. A relative value is ignored. It returns "" if neither variable has an absolute path.
 func UserDir(variable, below string) string {
-	if dir := os.Getenv(variable); filepath.IsAbs(dir) {
-		return dir
+	dir, home := os.Getenv(variable), os.Getenv("HOME")
+	if !filepath.IsAbs(dir) && filepath.IsAbs(home) {
+		dir = home + "/" + below
 	}
-	if home := os.Getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, below)
+	if abs, err := Abs(dir); err == nil && filepath.IsAbs(dir) {
+		return abs
 	}
-	return ""
+	return "" // "..", behind a directory that does not exist, leads nowhere
 }
 
 // RootStore is where brig keeps what is root's: an environment may be an ordinary user's. Tests set another.
@@ -262,7 +263,7 @@ func AddStore(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	dir, err := filepath.Abs(dir)
+	dir, err := Abs(dir)
 	added.Lock()
 	defer added.Unlock()
 	if err == nil && !slices.Contains(added.dirs, dir) {
@@ -284,7 +285,7 @@ func Stores() (list []string) {
 		if dir == "" {
 			continue // there is neither a home nor another place
 		}
-		if dir, err := filepath.Abs(dir); err == nil {
+		if dir, err := Abs(dir); err == nil {
 			list = append(list, dir)
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 
@@ -103,7 +103,7 @@ func sourceError(key, path string, err error, remedy string) error {
 }
 
 func (h *Host) open(key, path string) (*Source, error) {
-	abs, err := filepath.Abs(path)
+	abs, err := sys.Abs(path)
 	if err != nil {
 		return nil, sourceError(key, path, err, "name a path that exists")
 	}

@@ -1,11 +1,11 @@
 package config
 
 import (
-	"path/filepath"
 	"regexp"
 	"strings"
 
 	"brig/internal/cli"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -30,10 +30,11 @@ func (j *JetStream) Own() bool {
 
 // URL returns the address of the queue's server.
 func (j *JetStream) URL() (string, error) {
-	if !j.Own() {
+	at, socket := strings.CutPrefix(j.At, "unix:")
+	if !socket && !j.Own() {
 		return j.At, nil
 	}
-	dir, err := filepath.Abs(j.At)
+	dir, err := sys.Abs(at)
 	return "unix:" + dir, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"brig/internal/cli"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -74,7 +75,9 @@ func kindOf(to any) (kind string, texts, numbers bool) {
 func (c *Config) set(f *cli.Flag, from, text string) (err error) {
 	switch to := f.To.(type) {
 	case *string:
-		*to, err = text, word(f, text)
+		if *to, err = text, word(f, text); err == nil && f.Args == "DIR" && strings.Contains(text, "..") {
+			*to, err = sys.Abs(text) // names are joined to it, as text
+		}
 	case *[]string:
 		if c.from[f.Path] != from {
 			*to = nil

@@ -54,6 +54,9 @@ func (c *command) export(args []string) error {
 		}
 		return write(&packer{tar.NewWriter(c.out), c}, m)
 	}
+	if file, err = sys.Abs(file); err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(filepath.Dir(file), ".brig-export-")
 	if err != nil {
 		return err

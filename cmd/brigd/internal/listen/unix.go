@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"brig/internal/sys"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -75,7 +77,7 @@ func ListenUnix(ctx context.Context, o UnixOptions) (*Unix, error) {
 			return nil, err
 		}
 	}
-	path, err := filepath.Abs(path)
+	path, err := sys.Abs(path)
 	if err != nil {
 		return nil, err
 	}

@@ -263,7 +263,7 @@ func (c *config) shown(file string) (places []string, by *nsjail.Mount) {
 		if m.Type != nsjail.MountBind && m.Type != nsjail.MountCOW {
 			continue
 		}
-		source, err := filepath.Abs(m.Source)
+		source, err := sys.Abs(m.Source)
 		if err == nil && sys.Under(file, source) {
 			by = m
 			places = append(places, filepath.Join(m.Target, strings.TrimPrefix(file, strings.TrimSuffix(source, "/"))))
