@@ -144,7 +144,7 @@ func (r *Runner) alone(p *program.Program, req program.Request) (pid int, err er
 func (r *Runner) mapOwner(src *host.Source, h *host.Host, pid int) error {
 	dir := "/proc/" + strconv.Itoa(pid)
 	for _, m := range []struct{ file, text string }{{"/uid_map", fmt.Sprintf("%d %d 1", src.UID, h.PayloadUID)},
-		{"/gid_map", fmt.Sprintf("%d %d 1", src.GID, h.PayloadGID)}} {
+		{"/gid_map", groupMap(src.GID, h.PayloadGID, groupsHere())}} {
 		fd, err := unix.Open(dir+m.file, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return err
