@@ -54,7 +54,8 @@ ended meanwhile is not run again.
 queue shows length, rate, workers, and the runs that were given up. requeue lets one of these begin again.
   --json          print the answer as JSON
 
-Exit codes: 0; submit --wait: as the command; map: 1 if a job was refused; 125 brigd could not do it.
+Exit codes: 0; submit --wait: as the command; map: 1 if a job was refused or cancelled; 125 brigd
+could not do it.
 `
 
 // client has the flags and the connection of the three commands.

@@ -37,12 +37,13 @@ type batch struct {
 	total int
 	begun time.Time
 
-	mu      sync.Mutex
-	out     *os.File
-	lines   []line // of the results, without their output
-	first   int    // how many were there at the start
-	refused int
-	failed  error
+	mu        sync.Mutex
+	out       *os.File
+	lines     []line // of the results, without their output
+	first     int    // how many were there at the start
+	refused   int
+	cancelled int // by others: brigd map cancels nothing
+	failed    error
 }
 
 // mapJobs runs all jobs whose results are missing.
@@ -93,7 +94,7 @@ func (c *client) mapJobs(ctx context.Context, _ []string) (err error) {
 		return b.failed
 	case err != nil || ctx.Err() != nil:
 		return cmp.Or(err, errors.New("it was interrupted; the same command goes on"))
-	case b.refused > 0:
+	case b.refused+b.cancelled > 0:
 		return exitRefused
 	}
 	return nil
@@ -237,8 +238,11 @@ func (b *batch) write(l line) error {
 // note remembers a line for the page, without its output.
 func (b *batch) note(l line) {
 	short := engine.Response{Status: l.Result.Status, Queue: l.Result.Queue}
-	if l.Result.Error != nil {
+	switch {
+	case l.Result.Error != nil:
 		b.refused++
+	case l.Result.Status == string(nsjail.StatusCancelled):
+		b.cancelled++
 	}
 	b.lines = append(b.lines, line{l.Job, &short, l.Took})
 }
@@ -257,7 +261,11 @@ func (b *batch) show(last bool) {
 	}
 	n := len(b.lines)
 	rate := float64(n-b.first) / time.Since(b.begun).Seconds()
-	text := fmt.Sprintf("%d of %d jobs, %d refused, %.1f a second", n, b.total, b.refused, rate)
+	failed := fmt.Sprintf("%d refused", b.refused)
+	if b.cancelled > 0 {
+		failed += fmt.Sprintf(", %d cancelled", b.cancelled)
+	}
+	text := fmt.Sprintf("%d of %d jobs, %s, %.1f a second", n, b.total, failed, rate)
 	if bar {
 		full := barWidth * n / max(1, b.total)
 		text = "\r\x1b[K[" + string(bytes.Repeat([]byte("#"), full)) + string(bytes.Repeat([]byte("."), barWidth-full)) +

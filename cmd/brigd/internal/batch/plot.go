@@ -10,7 +10,7 @@ import (
 	"brig/cmd/brigd/internal/verbs"
 )
 
-// exitRefused is the exit code where a job was refused.
+// exitRefused is the exit code where a job was refused, or cancelled by somebody else.
 const exitRefused = verbs.Exit(1)
 
 // colors are those of statuses; others are grey.

@@ -1,13 +1,9 @@
 package queue
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,15 +19,20 @@ import (
 type Front struct {
 	*Queue
 	count func(engine.Caller) *nsjail.Refusal
-	inbox string
+	// counted reports whether count has a ledger for a caller.
+	counted func(engine.Caller) bool
+	inbox   string
 
 	mu      sync.Mutex
 	waiters map[string][]*waiter // by the run's id
+	asking  turns
 }
 
 // NewFront returns a Front. count counts a run in the ledger of the caller's token.
 func NewFront(q *Queue, count func(engine.Caller) *nsjail.Refusal) (*Front, error) {
-	f := &Front{Queue: q, count: count, inbox: nats.NewInbox() + ".", waiters: map[string][]*waiter{}}
+	f := &Front{Queue: q, count: count, counted: func(c engine.Caller) bool { return c.Grant != nil },
+		inbox: nats.NewInbox() + ".", waiters: map[string][]*waiter{},
+		asking: turns{busy: map[string]chan struct{}{}}}
 	s, err := q.nc.Subscribe(f.inbox+"*", f.arrived)
 	if err != nil {
 		return nil, err
@@ -124,113 +125,6 @@ func runID(c engine.Caller, r *engine.Request) string {
 	return "run_" + digest(append([]string{c.Key(), c.Name(), r.Key}, c.Grant.IDs()...)...)
 }
 
-// submit puts a run into the queue. The response is nil if the run is there, and its result if it has ended before.
-func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, j *job) *engine.Response {
-	request := *r
-	request.Agent = ""
-	j.Owner = ownerOf(c)
-	j.Agent, j.Token, j.Request = cmp.Or(c.Agent, r.Agent), c.Grant.Bearer(), request
-	if r.Key != "" {
-		text, err := json.Marshal(&request)
-		if err != nil {
-			return refused(j.ID, unavailable(err))
-		}
-		j.Digest = digest(string(text))
-	}
-	body, err := json.Marshal(j)
-	if err != nil {
-		return refused(j.ID, unavailable(err))
-	}
-	ctx, cancel := context.WithTimeout(ctx, startTime+slow(len(body)))
-	defer cancel()
-	known := false
-	if r.Key != "" {
-		var a *engine.Response
-		if a, known = f.earlier(ctx, j); a != nil {
-			return a
-		}
-	}
-	if !known {
-		if no := f.count(c); no != nil {
-			return refused(j.ID, no)
-		}
-	}
-	if a := f.publish(ctx, c, j, body); a != nil {
-		return a
-	}
-	if j.Tracked && !known {
-		text, err := json.Marshal(&record{owner: j.Owner, Digest: j.Digest})
-		if err == nil {
-			err = trying(ctx, startTime, 0, func(ctx context.Context) error {
-				_, err := f.results.Create(ctx, "q."+j.ID, text)
-				if errors.Is(err, jetstream.ErrKeyExists) {
-					return nil // a worker has begun with it
-				}
-				return err
-			})
-		}
-		if err != nil {
-			return refused(j.ID, unavailable(err))
-		}
-	}
-	return nil
-}
-
-// earlier looks for a run with the same Key. The response is its result, or a refusal.
-func (f *Front) earlier(ctx context.Context, j *job) (a *engine.Response, known bool) {
-	var asked, done *record
-	err := trying(ctx, startTime, 0, func(ctx context.Context) (err error) {
-		if asked, err = f.find(ctx, "q."+j.ID); err == nil {
-			done, _, err = f.head(ctx, "r."+j.ID)
-		}
-		return err
-	})
-	if err == nil && done != nil {
-		err = f.load(ctx, done)
-	}
-	switch {
-	case err != nil:
-		return refused(j.ID, unavailable(err)), false
-	case asked != nil && asked.Digest != j.Digest:
-		return refused(j.ID, &nsjail.Refusal{Code: "key_reused", Layer: "request", Rule: "Idempotency-Key",
-			Message:   "another request had this Idempotency-Key",
-			NextSteps: []string{"send another key, or none", "send the earlier request as it was"}}), true
-	case done != nil:
-		return done.Result, true
-	}
-	return nil, asked != nil
-}
-
-// publish puts the message of a run into the stream. The server recognizes a second one.
-func (f *Front) publish(ctx context.Context, c engine.Caller, j *job, body []byte) *engine.Response {
-	tenant := digest(c.Key())
-	l := laneOf(j.Request.Urgency, tenant)
-	var full *jetstream.APIError
-	err := trying(ctx, startTime, len(body), func(ctx context.Context) error {
-		m, err := f.pack(ctx, runsSubject+l.token()+"."+tenant, "job."+j.ID, body)
-		if err == nil {
-			_, err = f.js.PublishMsg(ctx, m, jetstream.WithMsgID(j.ID), jetstream.WithExpectStream(runsStream))
-		}
-		if errors.As(err, &full) && strings.HasPrefix(full.Description, "maximum messages") {
-			return nil
-		}
-		full = nil
-		return err
-	})
-	switch {
-	case err != nil: // it may be there nevertheless
-		go f.end(j.ID, c)
-		return refused(j.ID, unavailable(err))
-	case full != nil:
-		a := refused(j.ID, &nsjail.Refusal{Code: "queue_full", Layer: "queue", Rule: "queue",
-			Message: "as many runs wait as may wait", NextSteps: []string{"send the same request again later, as " +
-				"Retry-After says", "or let your earlier runs end, or cancel them"}})
-		a.RetryAfter = f.rates.retry()
-		return a
-	}
-	return nil
-}
-
 // cancelTime is how long a worker may take to answer that it runs a run.
 const cancelTime = time.Second
 
@@ -258,7 +152,7 @@ func (f *Front) Lookup(ctx context.Context, c engine.Caller, id string) (*front.
 		if err != nil {
 			return nil, unavailable(err)
 		}
-		if r == nil {
+		if r == nil || r.By != "" && r.Running == nil { // it is not in the queue yet
 			continue
 		}
 		if chain := c.Grant.IDs(); r.Agent != c.Name() || len(chain) > len(r.Chain) ||

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,12 +21,14 @@ import (
 // delivery is a run that a worker has taken.
 type delivery struct {
 	*Worker
-	m     *nats.Msg
-	tries int // this one included
-	j     job
-	seq   int // of the next message to the Front
-	owed  int // events since the Front's last answer
-	bytes int
+	m      *nats.Msg
+	number uint64 // of the message
+	tries  int    // this one included
+	j      job
+	double bool // another message starts the run
+	seq    int  // of the next message to the Front
+	owed   int  // events since the Front's last answer
+	bytes  int
 }
 
 // handle performs one delivery: it runs the run, stores its result and acknowledges it, or leaves it to others. free
@@ -37,7 +40,7 @@ func (w *Worker) handle(m *nats.Msg, free func()) {
 		w.Queue.o.Logger.Error("a message of the queue cannot be read", "error", err)
 		return
 	}
-	d := &delivery{Worker: w, m: m, tries: int(meta.NumDelivered)}
+	d := &delivery{Worker: w, m: m, number: meta.Sequence.Stream, tries: int(meta.NumDelivered)}
 	defer d.beat()()
 	ctx := context.Background()
 	most := w.Queue.o.MaxDeliver
@@ -71,7 +74,7 @@ func (w *Worker) handle(m *nats.Msg, free func()) {
 
 // attempt waits for the run's turn, runs it, and stores the result. free frees its slot.
 func (d *delivery) attempt(ctx context.Context, stored time.Time, free func()) {
-	release, err := d.Worker.o.Enter(ctx, d.j.Owner.Agent)
+	release, err := d.Worker.o.Enter(ctx, cmp.Or(d.j.Caller, d.j.Owner.Agent))
 	if err != nil {
 		a := &engine.Response{ID: d.j.ID, Status: string(nsjail.StatusCancelled), ExitCode: -1}
 		if no := front.AsRefusal(err); no != nil {
@@ -83,15 +86,16 @@ func (d *delivery) attempt(ctx context.Context, stored time.Time, free func()) {
 		return
 	}
 	defer release()
-	if d.tries > 1 || d.doubtful(stored) { // the run can be cancelled already: no cancellation falls between the two
-		if r, _, err := d.head(ctx, "r."+d.j.ID); err == nil && r != nil {
-			d.late.Add(1)
-			d.acknowledge()
-			return
-		}
-	}
 	how := &engine.Delivery{Worker: d.Name(), Attempt: d.tries, Waited: milliseconds(d.waited(stored))}
-	a := d.run(ctx, how, release)
+	if start, err := d.starts(ctx, how, stored); err != nil {
+		d.Queue.o.Logger.Warn("a run cannot be recorded, and will be delivered again", "run", d.j.ID, "error", err)
+		return
+	} else if !start {
+		d.late.Add(1)
+		d.acknowledge()
+		return
+	}
+	a := d.run(ctx, release)
 	release()
 	if d.leave(a) {
 		return
@@ -180,19 +184,10 @@ func (o *WorkerOptions) caller(agent, token string) (engine.Caller, *nsjail.Refu
 }
 
 // run runs the run. ended is called when its jail has ended.
-func (d *delivery) run(ctx context.Context, how *engine.Delivery, ended func()) *engine.Response {
+func (d *delivery) run(ctx context.Context, ended func()) *engine.Response {
 	c, no := d.Worker.o.caller(d.j.Agent, d.j.Token)
 	if no != nil {
 		return refused(d.j.ID, no)
-	}
-	if d.j.Tracked {
-		text, err := json.Marshal(&record{owner: d.j.Owner, Digest: d.j.Digest, Running: how})
-		if err == nil {
-			_, err = d.results.Put(ctx, "q."+d.j.ID, text)
-		}
-		if err != nil {
-			d.Queue.o.Logger.Debug("that a run goes on is not recorded", "run", d.j.ID, "error", err)
-		}
 	}
 	r := d.j.Request
 	r.ID, r.Ended = d.j.ID, ended
@@ -253,7 +248,7 @@ func (d *delivery) nak(after time.Duration) {
 // finish stores the result, tells the Front and acknowledges the run. It goes on until the server takes the result. One
 // that only a caller of this process may have is not stored: with the process, both would be gone.
 func (d *delivery) finish(a *engine.Response) {
-	r := &record{owner: d.j.Owner, Result: a}
+	r := &record{owner: d.j.Owner, Digest: d.j.Digest, Result: a}
 	if f := d.front.Load(); f != nil && !d.j.Tracked && !d.j.Watch && f.hand(d.j.ID, a) {
 		if d.m.AckSync(nats.AckWait(soon)) == nil {
 			d.tidy()
@@ -286,9 +281,9 @@ func (d *delivery) acknowledge() {
 	d.tidy()
 }
 
-// tidy removes the object of a run that has left the queue.
+// tidy removes the object of a run that has left the queue. Another message of the run needs it.
 func (d *delivery) tidy() {
-	if name := d.m.Header.Get(objectHeader); name != "" {
+	if name := d.m.Header.Get(objectHeader); name != "" && !d.double {
 		d.drop(context.Background(), d.files, name)
 	}
 }

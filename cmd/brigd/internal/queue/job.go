@@ -27,6 +27,7 @@ type job struct {
 	Tracked bool           `json:"tracked,omitempty"` // GET /v1/runs/ID may ask where it is
 	Digest  string         `json:"digest,omitempty"`  // of the request
 	Owner   owner          `json:"owner"`
+	Caller  string         `json:"caller,omitempty"` // whose bounds it counts for: see engine.Caller.Key
 	Request engine.Request `json:"request"`
 }
 
@@ -42,9 +43,15 @@ func ownerOf(c engine.Caller) owner { return owner{c.Name(), c.Grant.IDs()} }
 // delivered.
 type record struct {
 	owner
-	// Digest is of the request, in the key q.ID.
+	// Digest is of the request.
 	Digest string `json:"digest,omitempty"`
-	// Running is set while a worker runs it, in the key q.ID.
+	// By names the Front that puts the run into the queue, in the key q.ID, until it is there. Counted is whether it is
+	// in the ledger of the caller's token.
+	By      string `json:"by,omitempty"`
+	Counted bool   `json:"counted,omitempty"`
+	// Message is the number of the run's message in the stream, in the key q.ID: no other starts it. Running is set while
+	// a worker runs it.
+	Message uint64           `json:"message,omitempty"`
 	Running *engine.Delivery `json:"running,omitempty"`
 	// Result is set in the key r.ID, or Object is the name of an object with the record.
 	Result *engine.Response `json:"result,omitempty"`

@@ -24,8 +24,9 @@ type entry struct {
 	revision uint64
 }
 
-func (e entry) Value() []byte    { return e.text }
-func (e entry) Revision() uint64 { return e.revision }
+func (e entry) Value() []byte      { return e.text }
+func (e entry) Revision() uint64   { return e.revision }
+func (e entry) Created() time.Time { return time.Now() }
 
 func (b *bucket) Get(_ context.Context, key string) (jetstream.KeyValueEntry, error) {
 	if e, ok := b.has[key]; ok {
@@ -40,6 +41,19 @@ func (b *bucket) Create(_ context.Context, key string, text []byte, _ ...jetstre
 	}
 	b.has[key] = entry{text: text, revision: 1}
 	return 1, nil
+}
+
+func (b *bucket) Update(_ context.Context, key string, text []byte, revision uint64) (uint64, error) {
+	if b.has[key].revision != revision {
+		return 0, jetstream.ErrKeyExists
+	}
+	b.has[key] = entry{text: text, revision: revision + 1}
+	return revision + 1, nil
+}
+
+func (b *bucket) Purge(_ context.Context, key string, _ ...jetstream.KVDeleteOpt) error {
+	delete(b.has, key)
+	return nil
 }
 
 func (b *bucket) Put(_ context.Context, key string, text []byte) (uint64, error) {
@@ -72,15 +86,32 @@ func (o *objects) Delete(_ context.Context, name string) error {
 	return nil
 }
 
-// published collects messages.
+// stream has messages in memory.
+type stream struct {
+	jetstream.Stream
+	has map[uint64]bool
+}
+
+func (s stream) GetMsg(_ context.Context, number uint64, _ ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
+	if s.has[number] {
+		return &jetstream.RawStreamMsg{}, nil
+	}
+	return nil, jetstream.ErrMsgNotFound
+}
+
+// published collects messages. None is taken while broken is set.
 type published struct {
 	jetstream.JetStream
-	list []*nats.Msg
+	list   []*nats.Msg
+	broken error
 }
 
 func (p *published) PublishMsg(_ context.Context, m *nats.Msg, _ ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	if p.broken != nil {
+		return nil, p.broken
+	}
 	p.list = append(p.list, m)
-	return &jetstream.PubAck{}, nil
+	return &jetstream.PubAck{Sequence: uint64(len(p.list))}, nil
 }
 
 // nowhere is a connection's dialer that fails.
