@@ -91,6 +91,7 @@ type outcome struct {
 	asked      atomic.Bool  // Stop has asked the payload to end
 	over       atomic.Bool  // output is above the limit
 	done       atomic.Bool  // the jail has ended
+	keyed      atomic.Int32 // the signal for which SIGKILL has ended a payload that is process 1
 	why        cause        // the cause, unless it came after the end
 	lost       bool         // init ended without a report
 	cpuLimit   time.Duration
@@ -153,7 +154,8 @@ func (c *Cmd) captured(b *bytes.Buffer) ([]byte, *Result, error) {
 	return b.Bytes(), r, err
 }
 
-// Signal sends a signal to the payload, through init. SIGKILL ends the whole jail.
+// Signal sends a signal to the payload, through init. SIGINT and SIGQUIT reach its process group, as from a terminal.
+// SIGKILL ends the whole jail.
 func (c *Cmd) Signal(sig os.Signal) error {
 	s, ok := sig.(unix.Signal)
 	switch {
@@ -163,6 +165,12 @@ func (c *Cmd) Signal(sig os.Signal) error {
 		return os.ErrProcessDone
 	case s == unix.SIGKILL:
 		return c.killInit()
+	case c.Spec.NoInit && (s == unix.SIGINT || s == unix.SIGQUIT):
+		signalOthers(c.pid, s)
+		if byDefault(c.pid, s) { // the kernel keeps it from process 1: pid_namespaces(7)
+			c.state.keyed.Store(int32(s))
+			return c.killInit()
+		}
 	}
 	return c.signal(s)
 }

@@ -39,17 +39,47 @@ func (c *Cmd) hurry() {
 	pass()
 }
 
-// killBelow sends SIGKILL to all descendants of a process, and reports whether there were any. It opens a pidfd for
-// each and checks again that it is a descendant before it sends the signal, so that a reused pid is not hit.
+// killBelow sends SIGKILL to all descendants of a process, and reports whether there were any.
 func killBelow(pid int) (any bool) {
+	return signalBelow(pid, unix.SIGKILL, func(int) bool { return true })
+}
+
+// signalOthers sends a signal to the other processes of the group of a session's leader.
+func signalOthers(leader int, s unix.Signal) {
+	signalBelow(leader, s, func(p int) bool {
+		group, err := unix.Getpgid(p)
+		return err == nil && group == leader
+	})
+}
+
+// byDefault reports whether a process neither handles nor ignores a signal: proc_pid_status(5).
+func byDefault(pid int, s unix.Signal) bool {
+	status, err := sys.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return false
+	}
+	for _, field := range []string{"\nSigIgn:\t", "\nSigCgt:\t"} {
+		_, mask, _ := strings.Cut(string(status), field)
+		mask, _, _ = strings.Cut(mask, "\n")
+		set, err := strconv.ParseUint(mask, 16, 64)
+		if err != nil || set&(1<<(s-1)) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// signalBelow sends a signal to the chosen descendants of a process, and reports whether there were any. It opens a
+// pidfd for each and checks again that it is a descendant before it sends the signal, so that a reused pid is not hit.
+func signalBelow(pid int, s unix.Signal, chosen func(pid int) bool) (any bool) {
 	for _, p := range sys.Descendants(pid) {
 		fd, err := unix.PidfdOpen(p, 0)
 		if err != nil {
 			continue
 		}
-		if slices.Contains(sys.Descendants(pid), p) {
+		if slices.Contains(sys.Descendants(pid), p) && chosen(p) {
 			any = true
-			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // an error means that the process has ended
+			_ = unix.PidfdSendSignal(fd, s, nil, 0) // an error means that the process has ended
 		}
 		unix.Close(fd)
 	}

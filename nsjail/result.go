@@ -11,7 +11,6 @@ import (
 	"brig/netns/egress"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
-	"brig/seccomp"
 
 	"golang.org/x/sys/unix"
 )
@@ -167,6 +166,9 @@ func (r *Result) decide(status int, o *outcome) {
 			r.Signal = "SIG" + strconv.Itoa(int(ws.Signal()))
 		}
 	}
+	if s := o.keyed.Load(); s != 0 && r.Signal == "SIGKILL" {
+		r.Signal = unix.SignalName(unix.Signal(s))
+	}
 	if o.lost { // init itself was killed: by the kernel for lack of memory, or from outside
 		r.ExitCode, r.Signal = -1, "SIGKILL"
 	}
@@ -263,35 +265,4 @@ func NoUsage() Usage {
 	r.setUsage(launcher.Usage{}, &none)
 	r.Usage.Disk = -1
 	return r.Usage
-}
-
-// Violation is a system call that the filter answers by killing the process. If init listens to the filter, it is the
-// payload's own last call, or else the first such call in the jail. Every process that makes one is killed.
-type Violation struct {
-	Syscall string `json:"syscall,omitempty"` // its name; "" if unknown
-	Number  int    `json:"number"`
-	Arch    string `json:"arch"`  // the ABI, which determines the meaning of the number
-	Count   int    `json:"count"` // of all violations
-}
-
-// newViolation names the call that init has reported; nil if there was none.
-func newViolation(v launcher.Violation) *Violation {
-	if v.Count == 0 {
-		return nil
-	}
-	out := &Violation{Number: v.Nr, Count: v.Count}
-	out.Syscall, out.Arch = seccomp.CallName(int32(v.Nr), v.Arch)
-	return out
-}
-
-// String returns the call for a reader: "ptrace", "getpid of the i386 ABI".
-func (v *Violation) String() string {
-	name := v.Syscall
-	if name == "" {
-		name = "system call " + strconv.Itoa(v.Number)
-	}
-	if v.Arch != seccomp.NativeABI() {
-		name += " of the " + v.Arch + " ABI"
-	}
-	return name
 }

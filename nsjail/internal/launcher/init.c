@@ -101,14 +101,16 @@ static void notice(struct init *in) {
 }
 
 // forward passes on a signal that the keeper, init's parent, has sent. In a pid namespace the numbers of both are 0. A
-// payload can claim the same, but not with the si_code of kill(2): rt_sigqueueinfo(2).
+// payload can claim the same, but not with the si_code of kill(2): rt_sigqueueinfo(2). The keys of a terminal reach the
+// payload's process group. Only an ordered jail's payload may lead none: setsid(2).
 static void forward(struct init *in) {
 	struct signalfd_siginfo si;
 	if (SYS3(SYS_read, SIGNALS, &si, sizeof si) != sizeof si || si.ssi_pid != SYS1(SYS_getppid, 0) ||
 		si.ssi_code != SI_USER) return;
 	if (si.ssi_signo == SIGTSTP) SYS2(SYS_kill, -1, SIGSTOP);
 	else if (si.ssi_signo == SIGCONT) SYS2(SYS_kill, -1, SIGCONT);
-	else SYS2(SYS_kill, in->payload, si.ssi_signo);
+	else if ((si.ssi_signo != SIGINT && si.ssi_signo != SIGQUIT) || SYS2(SYS_kill, -in->payload, si.ssi_signo))
+		SYS2(SYS_kill, in->payload, si.ssi_signo);
 }
 
 // detach ends the tracing of a process that has made its parent, init, its tracer. It passes on the signal that the
