@@ -7,6 +7,7 @@ PREFIX      ?= /usr/local
 GO          ?= go
 FUZZTIME    ?= 15s
 BIN         := bin
+HOST_BIN    := $(BIN)
 
 # No VCS stamp: it would need git, and fail in a checkout that another user owns. The tests build programs, too.
 export GOFLAGS += -buildvcs=false
@@ -17,7 +18,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # Static: one file that runs on any Linux and inside any root, with the libseccomp that it was tested with.
 STATIC := GO='$(GO)' scripts/static.sh
 
-.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean package test-package test-arm64 test-egress test-guests test-mcp test-systemd test-vm
+.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean package test-all test-arm64 test-docs test-egress test-guests test-long test-mcp test-net test-package test-systemd test-vm
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -41,19 +42,29 @@ build: deps ## build bin/brig, bin/brigd and bin/brigd-queue, each one static bi
 run: build ## the demo: an agent's analysis of real data that then tries to break out
 	@testdata/demo/run.sh bin/brig bin/demo-output
 
-test: deps-test check ## everything that this machine can check, as root and as an ordinary user, and Debian's kernels in guests
-	BRIG_NEED_PROMTOOL=1 $(GO) test -count=1 ./nsjail $$($(GO) list ./... | grep -vE '/internal/test/egress$$|^brig/nsjail$$') # the longest first
+test: deps-test build ## every package as root and as an ordinary user: at most 7 minutes on two cores (test-all: the rest)
+	@GO='$(GO)' scripts/test.sh
+
+test-all: check test-long test-net test-mcp test-package test-docs ## what make test leaves out: half an hour more
+
+test-long: deps-test build ## the tests that make test leaves out
+	@GO='$(GO)' scripts/test.sh long
 	$(GO) test -count=1 -tags otel ./cmd/brigd/internal/trace
-	@$(GO) test -count=1 -v -run '^TestClients$$' ./cmd/brigd/internal/images | grep -vE '^===' # shows what is skipped, and why
-	@$(MAKE) --no-print-directory -j2 -Oline test-egress test-guests
 
 # Apart from the packages: taking many network namespaces apart slows down whatever makes one. The attacks mostly wait,
 # and the guests use the processors meanwhile.
+test-net: deps-test build ## the attacks on a network by name, the fuzzers of what reads it, and Debian's kernels in guests
+	@$(MAKE) --no-print-directory -j2 -Oline test-egress test-guests
+
 test-egress:
-	@scripts/egress.sh '$(GO)' 20s
+	@scripts/in-tmp.sh scripts/egress.sh '$(GO)' 20s
 
 test-guests:
 	@nice -n 5 $(MAKE) --no-print-directory test-vm VM_SET=quick
+
+test-docs: ## each command of README, docs and the manual pages, on a bare Debian 12 without a cache (root, or sudo)
+	@GO='$(GO)' scripts/deps.sh docs
+	@scripts/docs/test.sh
 
 test-mcp: build ## the MCP inspector lists and calls every tool of brigd mcp, over stdio and HTTP (installs it from npm into bin)
 	@GO='$(GO)' scripts/deps.sh mcp
@@ -67,7 +78,7 @@ test-arm64: deps-vm ## the guests' suites and seccomp's under Debian's arm64 ker
 	@GO='$(GO)' VM_ARCH=arm64 VM_SET=$${VM_SET:-quick} VM_LANES="$${VM_LANES:-seccomp root user}" VM_KERNELS=$${VM_KERNELS:-6.1} \
 	  VM_TIMEOUT=$${VM_TIMEOUT:-7200} scripts/vm/all.sh
 
-check: ## gofmt, go vet, staticcheck
+check: deps-test ## gofmt, go vet, staticcheck
 	@bad=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \
 	  if [ -n "$$bad" ]; then echo "gofmt: run gofmt -w on:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
@@ -82,12 +93,13 @@ test-systemd: package ## delegation by systemd 252 and the package's units, told
 	@GO='$(GO)' scripts/deps.sh systemd
 	@scripts/systemd/test.sh bin/brig dist/*_amd64.deb
 
-package: build ## packages into dist: .deb, .rpm, .tar.gz for amd64 and arm64, with SBOMs and checksums; reproducible
-	@GO='$(GO)' scripts/deps.sh package
-	@GO='$(GO)' scripts/package.sh
+package: build ## packages into dist: .deb, .rpm, .tar.gz, with SBOMs and checksums; reproducible (ARCH='amd64 arm64')
+	@GO='$(GO)' ARCH='$(ARCH)' scripts/deps.sh package
+	@GO='$(GO)' ARCH='$(ARCH)' scripts/package.sh
 
 test-package: package ## install, upgrade, remove and purge the .deb in clean roots of Debian 12 and 13 (root, or sudo)
-	@scripts/package-test.sh dist/*_amd64.deb
+	@GO='$(GO)' scripts/deps.sh test-package
+	@scripts/package-test.sh dist/*_"$$(dpkg --print-architecture)".deb
 
 bench: build ## compare, on this machine, what isolation costs: with brig and with whatever else is installed (ARGS=--quick)
 	$(STATIC) build -o bin/brig-bench ./cmd/brig-bench
@@ -101,7 +113,10 @@ install: build ## install the binaries, the manual pages and the completions und
 	install -m 755 $(BIN)/brig $(BIN)/brigd $(BIN)/brigd-queue '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 644 docs/brig.1 '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1'
 	install -m 644 docs/brigd.8 docs/brigd-queue.8 '$(DESTDIR)$(PREFIX)/share/man/man8/'
-	@scripts/completions.sh $(BIN) '$(DESTDIR)$(PREFIX)/share'
+	install -d '$(DESTDIR)$(PREFIX)/share/doc/brig/docs'
+	install -m 644 README.md SPECIFICATION.md THREATS.md SECURITY.md '$(DESTDIR)$(PREFIX)/share/doc/brig/'
+	install -m 644 docs/*.md docs/tools.example.yaml '$(DESTDIR)$(PREFIX)/share/doc/brig/docs/'
+	@scripts/completions.sh $(HOST_BIN) '$(DESTDIR)$(PREFIX)/share'
 	@test -z '$(ISOLATE)' || ln -s brig '$(DESTDIR)$(PREFIX)/bin/isolate' # make install ISOLATE=1; never over another one
 	@test -z '$(BWRAP)' || ln -s brig '$(DESTDIR)$(PREFIX)/bin/bwrap' # likewise BWRAP=1
 
@@ -110,6 +125,7 @@ uninstall: ## remove what install has put under PREFIX
 	rm -f '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1' '$(DESTDIR)$(PREFIX)/share/man/man8/'brigd.8 \
 	  '$(DESTDIR)$(PREFIX)/share/man/man8/'brigd-queue.8
 	@scripts/completions.sh -r '$(DESTDIR)$(PREFIX)/share'
+	rm -rf '$(DESTDIR)$(PREFIX)/share/doc/brig'
 	@test "$$(readlink '$(DESTDIR)$(PREFIX)/bin/isolate')" != brig || rm '$(DESTDIR)$(PREFIX)/bin/isolate'
 	@test "$$(readlink '$(DESTDIR)$(PREFIX)/bin/bwrap')" != brig || rm '$(DESTDIR)$(PREFIX)/bin/bwrap'
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 	"brig/seccomp"
@@ -165,6 +166,7 @@ func TestDenialsOfProfiles(t *testing.T) {
 
 // TestStormOfDenials: a million refused calls are counted, hide no other call, and cost the jail and not the keeper.
 func TestStormOfDenials(t *testing.T) {
+	long.Test(t)
 	each := 250000
 	if asuser.Second() { // a million take some seconds
 		each = 25000

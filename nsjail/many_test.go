@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
@@ -55,6 +56,7 @@ func holding(t *testing.T, tmp string) (h held) {
 
 // TestMany runs in a process of its own, so that it counts nobody else's descriptors and children.
 func TestMany(t *testing.T) {
+	long.Test(t)
 	out, err := runRole("many", "^TestManyRole$").CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {

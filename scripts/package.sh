@@ -1,7 +1,8 @@
 #!/bin/bash
 # shellcheck disable=SC2016 # the maintainer scripts expand later
-# package.sh: make dist: for amd64 and arm64 a .deb, an .rpm, a .tar.gz (for below /usr or /usr/local) and an SBOM, and
-# SHA256SUMS of all. bin has the programs of this machine. Who makes it twice gets the same bytes.
+# package.sh: make dist: for each architecture of ARCH, by default this machine's, a .deb, an .rpm, a .tar.gz (for below
+# /usr or /usr/local) and an SBOM, and SHA256SUMS of all. bin has the programs of this machine. No program of another
+# architecture is executed. Two builds of the same source have the same bytes.
 #   SOURCE_DATE_EPOCH is the time of every file: by default the last commit's, or that of go.mod where there is no git.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -45,7 +46,7 @@ stage() {
 		mkdir "$bin"
 		GOARCH=$1 scripts/static.sh build -o "$bin/" ./cmd/brig ./cmd/brigd ./cmd/brigd-queue
 	fi
-	make -s -o build install BIN="$bin" DESTDIR="$2" PREFIX=/usr >/dev/null
+	make -s -o build install BIN="$bin" HOST_BIN=bin DESTDIR="$2" PREFIX=/usr >/dev/null
 	gzip -9n "$2"/usr/share/man/man?/*
 	install -d "$doc" "$units" "$2/usr/lib/sysusers.d" "$2/usr/share/brig" "$2/etc/brig"
 	install -m 644 packaging/brigd.{service,socket} "$units/"
@@ -128,7 +129,7 @@ archive() {
 
 rm -rf dist
 mkdir dist
-for arch in amd64 arm64; do
+for arch in ${ARCH:-$(dpkg --print-architecture)}; do
 	of "$arch"
 	stage "$arch" "$work/stage-$arch"
 	deb "$arch" "$work/stage-$arch"

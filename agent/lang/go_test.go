@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -16,6 +17,7 @@ import (
 // TestGo fills the cache and runs programs that need nothing but what is in it: without one a run compiles the runtime
 // each time. They import nothing, since to compile package os is some ten seconds' work.
 func TestGo(t *testing.T) {
+	long.Test(t)
 	l := Find()
 	need(t, l, "go")
 	if testing.Short() {

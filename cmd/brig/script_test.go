@@ -13,6 +13,7 @@ import (
 
 	"brig/internal/test/asuser"
 	"brig/internal/test/golden"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail"
@@ -43,11 +44,20 @@ func brigBinary(t *testing.T) string {
 }
 
 // TestScript runs the stories against the real binary, since a jail takes over its process before Go starts.
-func TestScript(t *testing.T) {
+func TestScript(t *testing.T) { tell(t, "script") }
+
+// TestLearnScript runs the stories of what brig learn finds out about programs that many people have.
+func TestLearnScript(t *testing.T) {
+	long.Test(t)
+	tell(t, "script-long")
+}
+
+// tell runs the stories of a directory of testdata.
+func tell(t *testing.T, dir string) {
 	bin := brigBinary(t)
-	stories := filepath.Join(asuser.Testdata(), "script")
+	stories := filepath.Join(asuser.Testdata(), dir)
 	if golden.Update() && !asuser.Second() {
-		stories = filepath.Join("..", "..", "testdata", "script")
+		stories = filepath.Join("..", "..", "testdata", dir)
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:           stories,

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"brig/agent/audit"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 )
 
@@ -73,6 +74,7 @@ func manyConnections(d *proc) *http.Client {
 // 200 clients run many jails each through one brigd: no answer is lost, doubled or another's, nobody waits for ever
 // while others are served, memory stays bounded, and the audit log has an event before and after each.
 func TestLoad(t *testing.T) {
+	long.Test(t)
 	clients, each := 200, 5
 	if os.Getenv("BRIG_TEST_FULL") != "" {
 		each = 50
@@ -184,6 +186,7 @@ func events(t *testing.T, log string) (before, after map[string]bool) {
 // brigd is killed in the middle of a load: what it has answered is in the log, every run that began has an event before
 // it, nothing of a payload is left, and the next brigd takes over the socket and the log.
 func TestKilledUnderLoad(t *testing.T) {
+	long.Test(t)
 	log, flags := loadFlags(t)
 	d := begin(t, nil, flags...)
 	client := manyConnections(d)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"brig/internal/test/certs"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 )
 
@@ -58,6 +59,7 @@ func queueServer(t *testing.T, d, conf string, wrap ...string) {
 // While the disk of the queue is full, nothing is taken; a caller who waits is answered once there is room again, and
 // what was kept is still there. The server is started again: after a failed write it would refuse all others.
 func TestQueueDiskFull(t *testing.T) {
+	long.Test(t)
 	rooted(t)
 	d := dir(t)
 	must.Do(t, os.Mkdir(d+"/q", 0o700))

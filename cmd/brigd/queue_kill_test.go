@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"brig/internal/test/long"
 )
 
 // size returns how many runs a test takes: BRIG_QUEUE_RUNS, or a few.
@@ -28,6 +30,7 @@ const leastKills = 4
 //
 //	BRIG_QUEUE_RUNS=50000 go test ./cmd/brigd -run TestQueueSurvivesKills -v -timeout 1h
 func TestQueueSurvivesKills(t *testing.T) {
+	long.Test(t)
 	once(t)
 	runs := size(80)
 	nodes := cluster(t, 3)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 )
 
@@ -23,6 +24,7 @@ import (
 // Without that it is one short pair, which shows that each run is answered. On a machine that others use, the processor
 // time is the better measure.
 func TestQueueThroughput(t *testing.T) {
+	long.Test(t)
 	pairs, err := strconv.Atoi(os.Getenv("BRIG_QUEUE_PAIRS"))
 	runs := 400
 	if err != nil {

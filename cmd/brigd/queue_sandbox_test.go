@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/internal/test/long"
 )
 
 // apart starts a queue, a brigd that only asks, and workers of these names.
@@ -144,6 +146,7 @@ func TestQueueStreamedInput(t *testing.T) {
 // A server that is started again costs a sandbox nothing, and a client that goes away ends its run. A worker that is
 // silent is lost, and no answer waits for it.
 func TestQueueSandboxFaults(t *testing.T) {
+	long.Test(t)
 	once(t)
 	nodes := cluster(t, 1)
 	at := urls(nodes)
@@ -312,6 +315,7 @@ func TestQueueMCP(t *testing.T) {
 
 // The Python client, unchanged, has what it asks for by the queue.
 func TestQueuePython(t *testing.T) {
+	long.Test(t)
 	once(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -5,12 +5,14 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 )
 
 // A run that takes longer than a worker may be silent is started once. One whose worker is cut off is started again, and
 // the first result counts, also when the worker comes back. One whose worker is stopped goes on elsewhere.
 func TestQueueSlowCutAndStopped(t *testing.T) {
+	long.Test(t)
 	once(t)
 	d := dir(t)
 	at := "unix:" + d + "/q"

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 )
 
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 // TestImageAgent builds the agent's image on a root that it makes of this machine's Python, with a Pillow of its own
 // instead of the one on PyPI, and lets the agent work.
 func TestImageAgent(t *testing.T) {
+	long.Test(t)
 	dir := t.TempDir()
 	must := func(err error) {
 		t.Helper()

@@ -58,6 +58,7 @@ var ours = map[string][]string{
 	"brig/internal/test/count":  {},
 	"brig/internal/test/egress": {},
 	"brig/internal/test/golden": {},
+	"brig/internal/test/long":   {},
 	"brig/internal/test/must":   {},
 	"brig/cgroup":               {program},
 	"brig/netns":                {program},

@@ -15,11 +15,14 @@ import (
 const maxInitAllocs = 125
 
 func TestInitAllocations(t *testing.T) {
-	exe := filepath.Join(t.TempDir(), "brig")
-	build := exec.Command("go", "build", "-buildvcs=false", "-tags", "netgo,osusergo", "-o", exe, "./cmd/brig")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	exe := os.Getenv("BRIG_TEST_BINARY") // make test has built it
+	if exe == "" {
+		exe = filepath.Join(t.TempDir(), "brig")
+		build := exec.Command("go", "build", "-buildvcs=false", "-tags", "netgo,osusergo", "-o", exe, "./cmd/brig")
+		build.Dir = root
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
 	}
 	run := exec.Command(exe, "version")
 	run.Env = append(os.Environ(), "GODEBUG=inittrace=1")

@@ -10,11 +10,13 @@ import (
 	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 )
 
 // A brigd that was built beside brig answers each table's requests, beside the Runner and the bare process.
 func TestAPI(t *testing.T) {
+	long.Test(t)
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("brigd is built for this test, and there is no compiler: ", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/peers"
+	"brig/internal/test/long"
 )
 
 // The test binary is its own payload, and measures in a network apart, as the benchmark does.
@@ -52,6 +53,7 @@ func env(t *testing.T) *Env {
 
 // Every measurement fills its table with the contenders that are there, or a note tells why not.
 func TestDimensions(t *testing.T) {
+	long.Test(t)
 	e := env(t)
 	for _, d := range Dimensions() {
 		table, err := d.Run(t.Context(), e)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 )
 
@@ -85,6 +86,7 @@ func (c *client) do(args ...string) string {
 
 // TestClients runs images that other programs have made, as far as these are installed and work here.
 func TestClients(t *testing.T) {
+	long.Test(t)
 	for name, test := range map[string]func(*client){"podman": ofPodman, "docker": ofDocker, "mmdebstrap": ofMmdebstrap} {
 		t.Run(name, func(t *testing.T) {
 			path, err := exec.LookPath(name)

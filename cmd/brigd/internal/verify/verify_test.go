@@ -15,6 +15,7 @@ import (
 	"brig/internal/attack"
 	"brig/internal/rig"
 	"brig/internal/test/asuser"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail"
@@ -108,6 +109,7 @@ const binds = `{"mounts": [{"type": "bind", "source": "$IN", "target": "/input"}
 
 // TestHolds: a jail with directories and no weakening setting withstands all attacks.
 func TestHolds(t *testing.T) {
+	long.Test(t)
 	r := at(t, binds, "")
 	if bad := append(r.names(GotThrough), r.names(Unclear)...); len(bad) > 0 || r.Verdict != verdictHeld {
 		t.Errorf("%q: %s", bad, r.Summary)
