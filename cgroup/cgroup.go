@@ -18,6 +18,8 @@ import (
 	"strings"
 
 	"github.com/containerd/cgroups/v3"
+
+	"brig/internal/sys"
 )
 
 // Mode is the set of cgroup versions that a machine mounts.
@@ -88,11 +90,11 @@ func (l Layout) String() string {
 // Detect reads the layout of this process without changing anything. New groups are made below parent, a path as in
 // /proc/self/cgroup; "" is the group of the process.
 func Detect(parent string) (*Layout, error) {
-	mounts, err := readFile("/proc/self/mountinfo")
+	mounts, err := sys.Mounts()
 	if err != nil {
 		return nil, err
 	}
-	return DetectIn(parent, mounts, nil)
+	return DetectIn(parent, string(mounts), nil)
 }
 
 // DetectIn is Detect for a caller that has already read /proc/self/mountinfo, restricted to the controllers of version

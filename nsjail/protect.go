@@ -51,7 +51,7 @@ func (c *Cmd) removeGhosts() error {
 	if c.plan != nil && c.result != nil {
 		for _, p := range c.plan.Host.Protected {
 			var st unix.Stat_t
-			if p.Path == "" || p.Absent || unix.Lstat(p.Path, &st) == nil && uint64(st.Dev) == p.Dev && st.Ino == p.Ino {
+			if p.Path == "" || p.Absent || c.ghosts.Made(filepath.Dir(p.Path), filepath.Base(p.Path)) || unix.Lstat(p.Path, &st) == nil && uint64(st.Dev) == p.Dev && st.Ino == p.Ino {
 				continue
 			}
 			c.result.Notes = append(slices.Clip(c.result.Notes), words.Quote(p.Target)+" was replaced from outside of the "+

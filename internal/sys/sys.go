@@ -101,17 +101,23 @@ func ReadFile(path string) ([]byte, error) {
 
 // ReadAll reads an open file from its start (pread(2)), as ReadFile does.
 func ReadAll(fd int) ([]byte, error) {
+	text, _, err := readAll(fd)
+	return text, err
+}
+
+// readAll also reports whether one call has returned all.
+func readAll(fd int) (text []byte, once bool, err error) {
 	buf := make([]byte, 0, 4096)
-	for len(buf) <= maxFile {
+	for calls := 0; len(buf) <= maxFile; calls++ {
 		n, err := Pread(fd, buf[len(buf):cap(buf)], int64(len(buf)))
 		if err != nil || n == 0 {
-			return buf, err
+			return buf, calls <= 1, err
 		}
 		if buf = buf[:len(buf)+n]; len(buf) == cap(buf) {
 			buf = slices.Grow(buf, 8*len(buf))
 		}
 	}
-	return nil, unix.EFBIG
+	return nil, false, unix.EFBIG
 }
 
 // Open is openat(2). It closes the file again if check refuses its fstat(2). name is the file in errors.

@@ -123,7 +123,14 @@ func (f *Facts) readFiles() {
 		paths = append(paths, host.SysctlPath("user.max_"+k+"_namespaces"))
 	}
 	for _, p := range paths {
-		readWithin(f, p, readTime, func() []byte { b, _ := sys.ReadFile(p); return b }, func(b []byte) {
+		readWithin(f, p, readTime, func() []byte {
+			if p == "/proc/self/mountinfo" {
+				b, _ := sys.Mounts()
+				return b
+			}
+			b, _ := sys.ReadFile(p)
+			return b
+		}, func(b []byte) {
 			if b != nil { // it exists and can be read
 				f.Files[p] = string(b)
 			}

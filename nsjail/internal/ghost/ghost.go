@@ -146,6 +146,11 @@ func (s *Set) write() error {
 	return err
 }
 
+// Made reports whether this run has made a ghost at a path, or shares that of another.
+func (s *Set) Made(dir, name string) bool {
+	return s != nil && slices.ContainsFunc(s.entries, func(e entry) bool { return e.Dir == dir && e.Name == name })
+}
+
 // Release removes the ghosts that no other run has.
 func (s *Set) Release() error {
 	if s == nil {

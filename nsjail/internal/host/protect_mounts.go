@@ -31,7 +31,8 @@ func (p *protector) otherMounts() {
 			continue
 		}
 		target := p.s.Mounts[a.mount].Target
-		list = append(list, shown{p.place(table, a.path), a.path, target})
+		at, _ := p.placeOf(table, a.path)
+		list = append(list, shown{at, a.path, target})
 		for i := range table {
 			if m := &table[i]; !m.readOnly && strings.HasPrefix(m.point(), strings.TrimSuffix(a.path, "/")+"/") {
 				list = append(list, shown{m.place(), m.point(), target})
@@ -45,12 +46,8 @@ func (p *protector) otherMounts() {
 		if x.Path == "" || p.s.Mounts[x.Mount].Type == spec.MountCOW {
 			continue
 		}
-		there, name := x.Path, ""
-		if x.Absent {
-			there, name = path.Split(x.Path)
-		}
-		at := p.place(table, path.Clean(there))
-		at.path = path.Join(at.path, name)
+		at, there := p.placeOf(table, x.Path)
+		x.Absent = x.Absent || !there // another run may have removed its Ghost meanwhile
 		for i := range list {
 			p.otherMount(&list[i], x, at)
 		}
@@ -88,16 +85,27 @@ func (m *MountLine) point() string { return sys.MountPath(m.Point) }
 
 func (m *MountLine) place() place { return place{m.dev, sys.MountPath(m.root)} }
 
-// place returns the place of a path by the mount that it is in: STATX_MNT_ID of statx(2), since Linux 5.8.
-func (p *protector) place(table []MountLine, full string) place {
+// placeOf returns the place of a path by the mount that it is in, and whether the path exists: STATX_MNT_ID of statx(2),
+// since Linux 5.8.
+func (p *protector) placeOf(table []MountLine, full string) (at place, there bool) {
 	var st unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, full, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &st)
+	statx := func(name string) error {
+		return unix.Statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &st)
+	}
+	err := statx(full)
+	if there = err == nil; err == unix.ENOENT {
+		err = statx(path.Dir(full))
+	}
 	for i := range table {
 		m := &table[i]
 		if rel, ok := within(full, m.point()); err == nil && ok && m.id == strconv.FormatUint(st.Mnt_id, 10) {
-			return place{m.dev, path.Join(m.place().path, rel)}
+			return place{m.dev, path.Join(m.place().path, rel)}, there
 		}
 	}
-	p.fail(full, "is in no mount that /proc/self/mountinfo lists, so that its other names are unknown", p.remedy(full))
-	return place{}
+	why := "is in no mount that /proc/self/mountinfo lists, so that its other names are unknown"
+	if err != nil {
+		why = "cannot be looked at: statx: " + err.Error()
+	}
+	p.fail(full, why, p.remedy(full))
+	return place{}, there
 }

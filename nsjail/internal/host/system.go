@@ -14,7 +14,7 @@ import (
 
 // LookMounts reads the caller's mount table.
 func (h *Host) LookMounts(*spec.Spec) (err error) {
-	h.mounts, err = sys.ReadFile("/proc/self/mountinfo")
+	h.mounts, err = sys.Mounts()
 	return err
 }
 

@@ -54,7 +54,7 @@ func naming(dir string) (pids []int, err error) {
 
 // mountsBelow lists the mount points at or below a directory, the deepest and latest first: proc_pid_mountinfo(5).
 func mountsBelow(dir string) (points []string, err error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
+	text, err := sys.Mounts()
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
 		point := sys.MountPath(fields[4])

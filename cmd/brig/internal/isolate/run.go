@@ -274,7 +274,7 @@ func mountedBelow(dir string) bool {
 	if err != nil {
 		return false // the start will say so
 	}
-	table, err := sys.ReadFile("/proc/self/mountinfo")
+	table, err := sys.Mounts()
 	if err != nil {
 		return true
 	}
