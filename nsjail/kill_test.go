@@ -13,7 +13,6 @@ import (
 
 	"brig/internal/sys"
 	"brig/internal/test/asuser"
-	"brig/internal/test/long"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 
@@ -29,7 +28,6 @@ const (
 // TestKeeperIsKilled kills keepers with SIGKILL at many moments of a jail's life. A process of its own does so: it is
 // the subreaper (prctl(2)) of whatever a keeper leaves behind, so that "nothing is left" is ECHILD from wait4(2).
 func TestKeeperIsKilled(t *testing.T) {
-	long.Test(t)
 	out, err := runRole("killer", "^TestKiller$").CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {

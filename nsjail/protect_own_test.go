@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brig/internal/sys"
+	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/spec"
 )
@@ -53,6 +54,9 @@ mv state x && echo changed; mv deep x && echo changed; touch free`
 	}
 	t.Run("other places", func(t *testing.T) {
 		dir := t.TempDir()
+		if !asuser.Second() { // later jails of this process make the added store again
+			dir = must.Get(os.MkdirTemp(asuser.Dir(), "stores"))(t)
+		}
 		t.Chdir(dir)
 		t.Setenv("BRIG_CHANGES", "sets")
 		must.Do(t, sys.AddStore("boxes/a"))

@@ -34,6 +34,9 @@ func Main(m *testing.M, setup ...func(dir string) error) (code int) {
 	if Second() && err == nil {
 		return m.Run()
 	}
+	if dir := os.Getenv(dirVar + "_FIRST"); dir != "" && err == nil { // a test has started this, and may kill it
+		return m.Run()
+	}
 	dir, made := os.MkdirTemp("", "brig-test-")
 	defer os.RemoveAll(dir)
 	os.Setenv(dirVar+"_FIRST", dir) // for processes that a test starts, too

@@ -2,7 +2,7 @@
 # lib.sh: the words of a lane script: suite, expect, as_user and others. Sourced by lane; descriptor 3 is the way out for results.
 
 uid=54321 # the suites' ordinary user, as in internal/test/asuser
-export BRIG_TEST_LONG=1 BRIG_TEST_BINARY=/brig/bin/brig PATH=/brig/bin:$PATH
+export BRIG_TEST_BINARY=/brig/bin/brig PATH=/brig/bin:$PATH
 results=0 failures=0
 
 # result CODE SECONDS NAME: one line on the terminal of whoever waits; any code but 0 fails the lane.
