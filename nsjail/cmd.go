@@ -95,13 +95,14 @@ type outcome struct {
 	why        cause        // the cause, unless it came after the end
 	lost       bool         // init ended without a report
 	cpuLimit   time.Duration
-	sampled    time.Duration // processor time of the payload: launcher.Usage.Sampled
-	oomGroup   bool          // running out of memory ends the whole jail
-	full       []string      // the tmpfs mounts that were full at the end
-	disk       int64         // bytes in all tmpfs mounts, and of changes on disk; -1 if unknown
-	overDisk   bool          // changes on disk are above their limit
-	stats      cgroup.Stats  // the statistics of the control group
-	before     cgroup.Stats  // those of a payload that was taken, at that time
+	rlimitCPU  [2]time.Duration // of the payload's own process
+	sampled    time.Duration    // processor time of the payload: launcher.Usage.Sampled
+	oomGroup   bool             // running out of memory ends the whole jail
+	full       []string         // the tmpfs mounts that were full at the end
+	disk       int64            // bytes in all tmpfs mounts, and of changes on disk; -1 if unknown
+	overDisk   bool             // changes on disk are above their limit
+	stats      cgroup.Stats     // the statistics of the control group
+	before     cgroup.Stats     // those of a payload that was taken, at that time
 	violation  launcher.Violation
 	denied     []uint64 // the refused system calls, by number
 	listened   bool     // init listens to the filter and knows every violation, so SIGSYS alone does not prove one

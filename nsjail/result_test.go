@@ -34,6 +34,7 @@ func TestStatusIsDecidedFromFacts(t *testing.T) {
 	tree := func(used time.Duration) *outcome {
 		return noted(func(o *outcome) { o.cpuLimit, o.stats.CPU = 2*time.Second, used })
 	}
+	each := noted(func(o *outcome) { o.rlimitCPU = [2]time.Duration{time.Second, 2 * time.Second} })
 	oom := func(o *outcome) { o.stats.OOMKills = 1 }
 	refused := func(o *outcome) { o.stats.ProcessesRefused = 3 }
 	full := func(o *outcome) { o.full = []string{"/tmp"} }
@@ -59,6 +60,9 @@ func TestStatusIsDecidedFromFacts(t *testing.T) {
 		"SIGXCPU at the limit":        {killed(syscall.SIGXCPU), 2 * time.Second, cpu, Result{Status: StatusCPU, ExitCode: -1, Signal: "SIGXCPU"}},
 		"SIGKILL after the limit":     {killed(syscall.SIGKILL), 3 * time.Second, cpu, Result{Status: StatusCPU, ExitCode: -1, Signal: "SIGKILL"}},
 		"a forged SIGXCPU":            {killed(syscall.SIGXCPU), 1999 * time.Millisecond, cpu, Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGXCPU"}},
+		"SIGXCPU of RLIMIT_CPU":       {killed(syscall.SIGXCPU), time.Second, each, Result{Status: StatusCPU, ExitCode: -1, Signal: "SIGXCPU"}},
+		"SIGKILL of RLIMIT_CPU":       {killed(syscall.SIGKILL), 2 * time.Second, each, Result{Status: StatusCPU, ExitCode: -1, Signal: "SIGKILL"}},
+		"a SIGKILL before it":         {killed(syscall.SIGKILL), 1999 * time.Millisecond, each, Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGKILL"}},
 		"SIGXCPU without a limit":     {killed(syscall.SIGXCPU), time.Hour, noted(), Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGXCPU"}},
 		"out of memory, all killed":   {killed(syscall.SIGKILL), 0, noted(lost, oom), Result{Status: StatusMemory, ExitCode: -1, Signal: "SIGKILL"}},
 		"out of memory, the payload":  {killed(syscall.SIGKILL), 0, noted(oom), Result{Status: StatusMemory, ExitCode: -1, Signal: "SIGKILL"}},

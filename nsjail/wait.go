@@ -200,7 +200,7 @@ func (c *Cmd) finish() (*Result, error) {
 func (c *Cmd) fillResult(status int, usage launcher.Usage, err error) {
 	r := c.result
 	r.setUsage(usage, &c.state.stats)
-	c.state.sampled = usage.Sampled
+	c.state.sampled, c.state.rlimitCPU = usage.Sampled, rlimitCPU(&c.Spec, c.plan.Host.HardLimits["cpu"])
 	r.Usage.Disk = Count(c.state.disk)
 	r.Usage.Wall = Millis(c.marks[momentEnded].Sub(c.begun()))
 	r.Output = c.outputCounts()

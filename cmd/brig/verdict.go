@@ -60,7 +60,7 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 	case nsjail.StatusSignal:
 		return died(inv, r)
 	case nsjail.StatusCPU:
-		return fmt.Sprintf("the processor-time limit of %s ended the payload (--cpu-time)", l.CPUTime)
+		return overCPU(l)
 	case nsjail.StatusMemory:
 		if !slices.Contains(r.LimitsHit, "memory") {
 			return "out of memory: the machine, or a control group above, has ended the payload"
@@ -100,11 +100,28 @@ func died(inv *invocation, r *nsjail.Result) string {
 	case inv.json || sig == unix.SIGINT || sig == unix.SIGPIPE:
 		return ""
 	case sig == unix.SIGKILL:
-		return "killed (SIGKILL): by the payload itself, from outside, or for want of memory of the machine; " +
-			"no limit of brig's did it"
+		const by = "killed (SIGKILL): by the payload itself, from outside, or for want of memory of the machine; "
+		if _, set := inv.spec.Limits.Rlimits["rttime"]; set { // how much of it was used is known nowhere
+			return by + "or for --ulimit rttime"
+		}
+		return by + "no limit of brig's did it"
+	case sig == unix.SIGXFSZ && inv.spec.Limits.Rlimits["fsize"] != nsjail.Rlimit{}:
+		return fmt.Sprintf("%s (%s, --ulimit fsize)", sig, r.Signal)
 	default:
 		return fmt.Sprintf("%s (%s)", sig, r.Signal)
 	}
+}
+
+// overCPU names the limit on processor time that has ended a payload.
+func overCPU(l *nsjail.Limits) string {
+	ulimit, set := l.Rlimits["cpu"]
+	switch {
+	case set:
+		return fmt.Sprintf("the processor-time limit of %ds for each process ended the payload (--ulimit cpu)", ulimit.Soft)
+	case l.CPUTime > 0:
+		return fmt.Sprintf("the processor-time limit of %s ended the payload (--cpu-time)", l.CPUTime)
+	}
+	return "the caller's own limit on processor time ended the payload (ulimit -t)"
 }
 
 // violated returns the name of the system call, if known.
