@@ -194,6 +194,8 @@ type Caller struct {
 	Grant *Grant
 	// Counted means that the run is counted in the token's ledger already, by the brigd that put it into a queue.
 	Counted bool
+	// Rules are what the brigd demands that has taken the request; nil if it is this one.
+	Rules *Rules
 }
 
 // SandboxRequest asks for a work area: /input (read-only in the jail), /work and /output, kept from run to run.

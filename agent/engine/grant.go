@@ -31,10 +31,14 @@ func (g *Grant) id() string {
 
 // policiesOf returns the policies that must all allow a caller's request.
 func (e *Engine) policiesOf(c Caller) []*policy.Policy {
-	if c.Grant == nil {
+	if c.Grant == nil && c.Rules == nil {
 		return e.opts.Policies
 	}
-	return slices.Concat(e.opts.Policies, c.Grant.policies)
+	list := slices.Concat(e.opts.Policies, c.ruled())
+	if c.Grant != nil {
+		list = append(list, c.Grant.policies...)
+	}
+	return list
 }
 
 // each returns the first refusal by a policy.

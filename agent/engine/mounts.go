@@ -42,7 +42,7 @@ func (e *Engine) shareMode(c Caller, name string) string {
 	if !ok {
 		return ""
 	}
-	most := slices.Index(policy.ShareModes, s.Mode)
+	most := min(slices.Index(policy.ShareModes, s.Mode), c.Rules.mode(name))
 	for _, p := range e.policiesOf(c) {
 		most = min(most, slices.Index(policy.ShareModes, p.Share(name)))
 	}
@@ -158,7 +158,8 @@ func (e *Engine) mount(c Caller, j *nsjail.Job, box *workspace.Sandbox, asked []
 		if m, no = e.mountOf(c, &asked[i]); no == nil {
 			list, shown = append(list, m), append(shown, asked[i])
 			protect, _ := e.shares.Protected(asked[i].Share, asked[i].Path)
-			shown[i].Mode, shown[i].Protect = policy.ShareMode(&m), append(protect, asked[i].Protect...)
+			more, _ := c.Rules.protected(asked[i].Share, asked[i].Path)
+			shown[i].Mode, shown[i].Protect = policy.ShareMode(&m), slices.Concat(protect, more, asked[i].Protect)
 			for _, p := range shown[i].Protect {
 				if shown[i].Mode != "ro" {
 					j.Spec.Protect = append(slices.Clip(j.Spec.Protect), m.Target+"/"+p)
@@ -183,7 +184,8 @@ func (e *Engine) mount(c Caller, j *nsjail.Job, box *workspace.Sandbox, asked []
 func (e *Engine) mountOf(c Caller, m *Mount) (nsjail.Mount, *nsjail.Refusal) {
 	s, _ := e.shares.Find(m.Share)
 	mode := cmp.Or(m.Mode, e.shareMode(c, m.Share))
-	if _, whole := e.shares.Protected(m.Share, m.Path); whole {
+	_, whole := e.shares.Protected(m.Share, m.Path)
+	if _, ruled := c.Rules.protected(m.Share, m.Path); whole || ruled {
 		mode = "ro"
 	}
 	held, where, no := e.shares.Resolve(m.Share, m.Path)
@@ -191,6 +193,10 @@ func (e *Engine) mountOf(c Caller, m *Mount) (nsjail.Mount, *nsjail.Refusal) {
 	if mode == "cow" {
 		mount.Type, mount.Store = nsjail.MountCOW, s.Store
 		mount.Size, mount.Inodes = cmp.Or(s.Size, share.DefaultSize), cmp.Or(s.Inodes, share.DefaultInodes)
+		if c.Rules != nil {
+			rule := c.Rules.Shares[m.Share]
+			mount.Size, mount.Inodes = least(mount.Size, rule.Size), least(mount.Inodes, rule.Inodes)
+		}
 	}
 	return mount, no
 }

@@ -30,7 +30,7 @@ func bad(code, rule, message string, next ...string) *nsjail.Refusal {
 // job returns a Job for a request, without its code, sandbox and streams.
 func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 	agent, no := agentOf(c, r.Agent)
-	if no = cmp.Or(r.check(), no); no != nil {
+	if no = cmp.Or(r.check(), no, c.Rules.checkBase(&e.opts.Base)); no != nil {
 		return nil, no
 	}
 	j := &nsjail.Job{ID: cmp.Or(r.ID, NewID("run")), Agent: agent, Token: c.Grant.id(), Sandbox: r.Sandbox, Spec: e.base()}
@@ -74,15 +74,7 @@ func (e *Engine) fill(j *nsjail.Job, r *Request) {
 	if r.Timeout == 0 && base.Wall == 0 && (l.Wall == 0 || l.Wall > e.opts.Timeout) {
 		l.Wall = e.opts.Timeout
 	}
-	if most := e.opts.MaxTimeout; l.Wall < 0 || l.Wall > most {
-		from := "none"
-		if l.Wall > 0 {
-			from = l.Wall.String()
-		}
-		j.Verdict.Narrowed = append(j.Verdict.Narrowed,
-			fmt.Sprintf("limits.wall lowered from %s to %s, the most that a run may take here.", from, most))
-		l.Wall = most
-	}
+	lowerWall(j, e.opts.MaxTimeout)
 	if r.Memory == 0 && base.Memory == 0 && e.opts.Memory > 0 && (l.Memory == 0 || l.Memory > e.opts.Memory) {
 		l.Memory = e.opts.Memory
 	}

@@ -51,8 +51,12 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	} else if r.Stdin != "" {
 		j.Stdin = strings.NewReader(r.Stdin)
 	}
+	if c.Rules != nil {
+		c.Rules.spare(j, e.policiesOf(Caller{Grant: c.Grant}))
+	}
 	e.decide(c, j, r)
 	e.fill(j, r)
+	c.Rules.lower(j, r, stream != nil)
 	defer e.lend(&ctx, c, j, time.Now())()
 	e.spend(c, j)
 	if j.Verdict.Refusal != nil {

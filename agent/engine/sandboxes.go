@@ -92,6 +92,9 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 	for _, p := range e.policiesOf(c) {
 		ask.Disk, ask.Inodes, ask.TTL = p.NarrowSandbox(ask.Disk, ask.Inodes, ask.TTL)
 	}
+	if no := c.Rules.bound(&e.opts.Sandboxes, &ask, &o); no != nil {
+		return nil, no
+	}
 	o.Size, o.Inodes, o.TTL = int64(ask.Disk), ask.Inodes, time.Duration(ask.TTL)
 	o.Chain, o.Account = c.Grant.IDs(), Caller{Agent: agent, Grant: c.Grant}.Key()
 	o.Extra = slices.Clone(r.Mounts)

@@ -1,5 +1,7 @@
 package workspace
 
+import "cmp"
+
 // account is a number of sandboxes and the sum of their quotas.
 type account struct {
 	count int
@@ -37,7 +39,7 @@ func (s *Store) reserve(b *Sandbox) error {
 	case all.count >= s.o.Max:
 		return refuse(CodeTooMany, "There are %d sandboxes, as many as there may be", all.count)
 	}
-	if err := s.fits(b.charge(), own, all); err != nil {
+	if err := cmp.Or(s.fits(b.charge(), own, all), b.Bounds.fit(b.charge(), own, all)); err != nil {
 		return err
 	}
 	s.all[b] = true

@@ -88,6 +88,7 @@ type CreateOptions struct {
 	Extra   any                                      // for the caller; the Store does not use it
 	Past    *Past                                    // set for a sandbox that is restored
 	Fill    func(v Volume, size, inodes int64) error // puts the first files into it; may be nil
+	Bounds  Bounds                                   // besides those of the Store
 }
 
 // Create creates a sandbox for an agent.

@@ -30,6 +30,7 @@ type queued struct {
 	worker *queue.Worker
 	http   *http.Server // serves other brigds of the queue, for requests about sandboxes
 	end    context.CancelFunc
+	rules  []byte // what is demanded of runs at other brigds: engine.Rules
 }
 
 // work runs brigd worker.
@@ -71,6 +72,14 @@ func (p *daemon) connectQueue(ctx context.Context, e *engine.Options) (err error
 	o := queue.Options{URL: at, Creds: j.Creds, CA: j.CA, Cert: j.Cert, Key: j.Key, Plain: j.Plain,
 		Name: cmp.Or(j.Worker, queue.DefaultName()), Replicas: j.Replicas, AckWait: time.Duration(j.AckWait),
 		MaxDeliver: j.MaxDeliver, KeepResults: time.Duration(j.KeepResults), Version: version, Logger: p.log}
+	if names := p.c.Elsewhere(); names != "" {
+		p.log.Warn("settings that act only in other brigds of the queue are without effect here; give them to those",
+			"settings", names)
+	}
+	if o.Rules, err = rulesOf(p.c, e); err != nil {
+		return err
+	}
+	p.queued.rules = o.Rules
 	if p.c.Command != "worker" {
 		o.Queued, o.QueuedPerTenant = p.c.Gate.Queue, p.c.Gate.QueuePerCaller
 	}
@@ -126,6 +135,7 @@ func (p *daemon) serveSandboxes(o *queue.WorkerOptions) error {
 		Health: func() map[string]string { return nil }, Metrics: http.NotFoundHandler(), Live: &p.live,
 		MaxFile: int64(p.c.MaxFile)}
 	p.queued.http = api.HTTPServer(api.New(f), p.log)
+	p.queued.http.MaxHeaderBytes = maxRules
 	go func() { _ = p.queued.http.Serve(l) }() // it ends with the listener
 	return nil
 }
@@ -133,6 +143,8 @@ func (p *daemon) serveSandboxes(o *queue.WorkerOptions) error {
 const (
 	// jsonGrowth is how many times longer than the caller's JSON that of a forwarded request may be.
 	jsonGrowth = 6
+	// maxRules bounds what another brigd demands with a request, in a header.
+	maxRules = 16 << 20
 	// always stands for no limit: the brigd that the caller has asked limits the time for a body.
 	always = 366 * 24 * time.Hour
 )
@@ -157,7 +169,8 @@ func (p *daemon) workerOptions() queue.WorkerOptions {
 		return queue.Short(dirs...)
 	}
 	return queue.WorkerOptions{Runner: p.local(), Slots: p.c.Slots(), Enter: p.places.Enter,
-		RequireToken: p.c.RequireToken, Short: short}
+		RequireToken: p.c.RequireToken, Short: short,
+		Book: &queue.RuleBook{Own: p.queued.rules}}
 }
 
 // newGates returns the gate of requests and that of jails. Without a queue they are the same. With a queue, a request
@@ -187,7 +200,7 @@ func (p *daemon) served() front.Engine {
 	if p.queued.front == nil {
 		return p.local()
 	}
-	return queuedEngine{remote.New(p.local(), p.queued.queue, p.engine.Count), p.queued.front, p.local()}
+	return queuedEngine{remote.New(p.local(), p.queued.queue, p.engine.Count, p.queued.rules), p.queued.front, p.local()}
 }
 
 // queuedEngine is the engine of a brigd whose runs go through the queue.

@@ -21,6 +21,8 @@ import (
 const (
 	// WholeHeader asks that the last event of a stream has the output, too.
 	WholeHeader = "Brig-Whole"
+	// RulesHeader has what the brigd demands that has taken the request: engine.Rules, in base64.
+	RulesHeader = "Brig-Rules"
 	// FileHeader describes the file of an answer, in JSON.
 	FileHeader = "Brig-File"
 )

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -153,14 +151,12 @@ func (d *delivery) beat() (stop func()) {
 	return func() { first.Stop(); close(ended) }
 }
 
-// Authenticate returns who has sent a request to Sandboxes.
-func (o *WorkerOptions) Authenticate(r *http.Request) (engine.Caller, *nsjail.Refusal) {
-	return o.caller(r.Header.Get("X-Agent-Id"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
-}
-
 // caller returns who has asked for a run. A token is verified again: it may have been revoked meanwhile.
-func (o *WorkerOptions) caller(agent, token string) (engine.Caller, *nsjail.Refusal) {
-	c := engine.Caller{Agent: agent, Counted: true}
+func (o *WorkerOptions) caller(agent, token string, rules []byte) (c engine.Caller, no *nsjail.Refusal) {
+	c = engine.Caller{Agent: agent, Counted: true}
+	if c.Rules, no = o.Book.read(rules); no != nil {
+		return c, no
+	}
 	if token == "" {
 		if o.RequireToken {
 			return c, &nsjail.Refusal{Code: "token_required", Layer: "token",
@@ -185,7 +181,7 @@ func (o *WorkerOptions) caller(agent, token string) (engine.Caller, *nsjail.Refu
 
 // run runs the run. ended is called when its jail has ended.
 func (d *delivery) run(ctx context.Context, ended func()) *engine.Response {
-	c, no := d.Worker.o.caller(d.j.Agent, d.j.Token)
+	c, no := d.Worker.o.caller(d.j.Agent, d.j.Token, d.j.Rules)
 	if no != nil {
 		return refused(d.j.ID, no)
 	}

@@ -23,12 +23,14 @@ type job struct {
 	Stream bool   `json:"stream,omitempty"` // the output is sent as events, and is not in the result
 	Watch  bool   `json:"watch,omitempty"`  // the output is sent as events
 	// Reply is the subject for events and for the result; "" if the result is only stored.
-	Reply   string         `json:"reply,omitempty"`
-	Tracked bool           `json:"tracked,omitempty"` // GET /v1/runs/ID may ask where it is
-	Digest  string         `json:"digest,omitempty"`  // of the request
-	Owner   owner          `json:"owner"`
-	Caller  string         `json:"caller,omitempty"` // whose bounds it counts for: see engine.Caller.Key
-	Request engine.Request `json:"request"`
+	Reply   string `json:"reply,omitempty"`
+	Tracked bool   `json:"tracked,omitempty"` // GET /v1/runs/ID may ask where it is
+	Digest  string `json:"digest,omitempty"`  // of the request
+	Owner   owner  `json:"owner"`
+	Caller  string `json:"caller,omitempty"` // whose bounds it counts for: see engine.Caller.Key
+	// Rules are what the front demands of it: engine.Rules.
+	Rules   json.RawMessage `json:"rules,omitempty"`
+	Request engine.Request  `json:"request"`
 }
 
 // owner is who may ask for a run's result.

@@ -28,6 +28,8 @@ type Options struct {
 	Queued, QueuedPerTenant int
 	// KeepResults is how long results are kept, when the queue is made (24 h).
 	KeepResults time.Duration
+	// Rules are what this brigd demands of the runs that it puts into the queue: engine.Rules as JSON, or nil.
+	Rules []byte
 	// Version is the version of brigd.
 	Version string
 	Logger  *slog.Logger

@@ -31,7 +31,7 @@ type posting struct {
 func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, j *job) *engine.Response {
 	request := *r
 	request.Agent = ""
-	j.Owner, j.Caller = ownerOf(c), c.Key()
+	j.Owner, j.Caller, j.Rules = ownerOf(c), c.Key(), f.o.Rules
 	j.Agent, j.Token, j.Request = cmp.Or(c.Agent, r.Agent), c.Grant.Bearer(), request
 	if r.Key != "" {
 		text, err := json.Marshal(&request)

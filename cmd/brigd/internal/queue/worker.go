@@ -25,6 +25,8 @@ type WorkerOptions struct {
 	// Slots is how many runs are taken at once. Enter waits for the turn of one of them, and release ends it.
 	Slots int
 	Enter func(ctx context.Context, caller string) (release func(), err error)
+	// Book reads what fronts demand.
+	Book *RuleBook
 	// RequireToken refuses runs that come without a capability token.
 	RequireToken bool
 	// Short returns why no run is to be taken at present, or "".

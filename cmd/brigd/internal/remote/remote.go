@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net"
@@ -40,15 +41,17 @@ type Engine struct {
 	front.Engine // of this process
 	hub          Hub
 	count        func(engine.Caller) *nsjail.Refusal
+	rules        string // for front.RulesHeader
 	client       http.Client
 }
 
-// New returns an Engine. count counts a run in the ledger of the caller's token; workers do not.
-func New(own front.Engine, hub Hub, count func(engine.Caller) *nsjail.Refusal) *Engine {
+// New returns an Engine. count counts a run in the ledger of the caller's token; workers do not. rules are what is
+// demanded of each run and sandbox: engine.Rules as JSON, or nil.
+func New(own front.Engine, hub Hub, count func(engine.Caller) *nsjail.Refusal, rules []byte) *Engine {
 	dial := func(ctx context.Context, _, address string) (net.Conn, error) {
 		return hub.Dial(ctx, strings.TrimPrefix(strings.TrimSuffix(address, ":80"), here))
 	}
-	return &Engine{own, hub, count, http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true,
+	return &Engine{own, hub, count, base64.StdEncoding.EncodeToString(rules), http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true,
 		WriteBufferSize: 32 << 10, ExpectContinueTimeout: time.Hour}}}
 }
 
@@ -105,6 +108,9 @@ func (e *Engine) do(q *request) (*http.Response, error) {
 		if value != "" && value != bearer {
 			r.Header.Set(name, value)
 		}
+	}
+	if e.rules != "" {
+		r.Header.Set(front.RulesHeader, e.rules)
 	}
 	if q.whole {
 		r.Header.Set(front.WholeHeader, "1")
