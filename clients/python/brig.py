@@ -447,6 +447,10 @@ class Client:
             raise ValueError("give either socket or url")
         if not socket and not url:
             url, socket = os.environ.get("BRIGD_URL"), os.environ.get("BRIGD_SOCKET")
+            known = ("BRIGD_URL", "BRIGD_SOCKET", "BRIGD_TOKEN")
+            unknown = [name for name in os.environ if name.startswith("BRIGD_") and name not in known]
+            if unknown:
+                raise ValueError("%r is not a variable of this client; write one of %s" % (unknown[0], ", ".join(known)))
         if url and url.startswith("unix:"):
             socket, url = "/" + url[len("unix:"):].lstrip("/"), None
         self._token = token if token is not None else os.environ.get("BRIGD_TOKEN")

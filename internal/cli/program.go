@@ -42,6 +42,8 @@ type Command struct {
 	What       string // one line, without a full stop
 	Run        func(args []string, std Stdio) int
 
+	Foreign bool // it has another program's messages and exit codes, and looks at its environment itself
+
 	Kind  Kind
 	Flags func() []Flag // nil for none
 	About string        // follows What in help
@@ -127,6 +129,9 @@ func (p *Program) Main(args []string, std Stdio) int {
 	}
 	for i := range p.Commands { // before the common commands are built, which keeps a start short
 		if p.Commands[i].Name == word {
+			if unknown := words.UnknownVariable(os.Environ()); unknown != "" && !p.Commands[i].Foreign {
+				return std.Fail(unknown)
+			}
 			return p.Commands[i].Run(rest, std)
 		}
 	}

@@ -78,3 +78,21 @@ func TestShort(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownVariable(t *testing.T) {
+	for entry, want := range map[string]string{
+		"BRIG_MEM=200m":   "BRIG_MEM is not a variable of brig; did you mean BRIG_MEMORY?",
+		"BRIG_MEMROY=3":   "BRIG_MEMROY is not a variable of brig; did you mean BRIG_MEMORY?",
+		"BRIG_PID\x1bS=3": `BRIG_PID\x1bS is not a variable of brig; did you mean BRIG_PIDS?`,
+		"BRIG_MEMORY=1":   "",
+		"BRIG_MEM=":       "",
+		"BRIG_TEST_X=1":   "",
+		"BRIG_PORT=tcp:1": "",
+		"BRIGD_URL=x":     "",
+		"BRIGHT_NESS=1":   "",
+	} {
+		if got := UnknownVariable([]string{"PATH=/", entry}); got != want {
+			t.Errorf("%q: %q, want %q", entry, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package bwrap
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -58,6 +59,9 @@ func float(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 
 // variables applies those that are set.
 func (c *call) variables(j *nsjail.OrderedJail) error {
+	if unknown := words.UnknownVariable(os.Environ()); unknown != "" {
+		return errors.New(unknown)
+	}
 	for _, v := range Variables() {
 		text := os.Getenv(v.Name)
 		if text == "" {

@@ -50,6 +50,9 @@ func Main(args []string, std cli.Stdio) int {
 	}
 	unix.Umask(0o022)
 	root := os.Geteuid() == 0
+	if unknown := words.UnknownVariable(os.Environ()); unknown != "" {
+		return c.die(errors.New(unknown))
+	}
 	if c.config, err = readConfig(root); err != nil {
 		return c.die(err)
 	}
