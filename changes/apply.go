@@ -2,6 +2,8 @@ package changes
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,11 +18,14 @@ type ApplyOptions struct {
 	Force bool
 	// Allow are protected paths of the set (Run.Protect) that may change. "." accepts another directory at the path of
 	// Header.Dir.
-	Allow  []string
-	DryRun bool // change nothing
+	Allow []string
+	// DryRun prepares all of it under temporary names, to see whether there is room and the right to, removes that, and
+	// changes nothing.
+	DryRun bool
 
-	rest bool         // finish an interrupted Apply and do nothing else
-	step func(string) // called between the steps, by tests
+	rest bool               // finish an interrupted Apply and do nothing else
+	undo bool               // take an interrupted Apply back and do nothing else
+	step func(string) error // called between the steps, by tests
 }
 
 // Applied is what Apply has done.
@@ -28,11 +33,14 @@ type Applied struct {
 	Files   []*File // what was changed, or would be
 	Done    int     // changes that the directory had already
 	Removed bool    // the set was removed, since the directory has all of its changes
-	Resumed bool    // an interrupted Apply was finished
+	Resumed bool    // an interrupted Apply was taken back, or finished
+	// Left are the attributes that ApplyOptions.Force has left out, and what somebody has put at a temporary name.
+	Left []Refused
+
+	moved map[string]inode
 }
 
-// ConflictError lists the changes that Apply refuses. Apply has then changed nothing, except for what it finished of an
-// interrupted Apply.
+// ConflictError lists the changes that Apply refuses. Apply has then changed nothing.
 type ConflictError struct{ List []Refused }
 
 // Error names every path.
@@ -45,11 +53,13 @@ func (e *ConflictError) Error() string {
 }
 
 // Apply repeats the changes of the set in its directory, and removes the set if the directory then has all of them. If
-// a file is not as the set has recorded it, nothing is changed and the error is a *ConflictError. Each file is replaced
-// at once, or not at all: rename(2).
+// a file is not as the set has recorded it, nothing is changed and the error is a *ConflictError. Everything is
+// prepared before the first file gets its name, each file is replaced at once, or not at all (rename(2)), and after an
+// error the directory is as it was, unless the set is Interrupted.
 //
-// An interrupted Apply is finished first, with the options that it had. If the caller may give files away, a replaced
-// file keeps its owner, and a new one gets its directory's. Times of modification are those of the Apply.
+// An Apply that was killed is first taken back. Without Paths it is then repeated with the options that it had. If the
+// caller may give files away, a replaced file keeps its owner, and a new one gets its directory's. Times of
+// modification are those of the Apply.
 func (s *Set) Apply(o *ApplyOptions) (*Applied, error) {
 	lock, err := s.store.lock(s.ID)
 	if err != nil {
@@ -57,104 +67,186 @@ func (s *Set) Apply(o *ApplyOptions) (*Applied, error) {
 	}
 	defer lock.Close()
 	j, err := s.readJournal()
-	done := new(Applied)
-	if j != nil && o.DryRun {
-		err = errors.New("an apply of this set was interrupted; finish it first, without --dry-run")
-	} else if j != nil {
-		done, err = s.apply(j.options(o), j.Token)
+	if err != nil {
+		return nil, err
 	}
-	if err != nil || done.Removed || o.rest {
-		return done, err
+	if j == nil && o.undo {
+		return nil, errors.New("no apply of this set was interrupted: there is nothing to undo")
 	}
-	more, err := s.apply(o, "")
-	if more != nil {
-		more.Files = append(done.Files, more.Files...)
-		more.Resumed = done.Resumed
+	if j == nil && o.rest {
+		return &Applied{}, nil
 	}
-	return more, err
+	if j == nil {
+		return s.apply(o, &Applied{})
+	}
+	if o.DryRun {
+		return nil, errors.New("an apply of this set was interrupted; finish it first, without --dry-run, or --undo it")
+	}
+	back, err := s.takeBack(j, o)
+	if err != nil || back.Removed || o.undo {
+		return back, err
+	}
+	if len(o.Paths) > 0 && !o.rest {
+		return s.apply(o, back)
+	}
+	first, err := s.apply(j.options(o), back)
+	if err != nil || first.Removed || o.rest || len(j.Paths) == 0 {
+		return first, err
+	}
+	return s.apply(o, first)
 }
 
 // Resume finishes an Apply that was interrupted, and does nothing if none was.
 func (s *Set) Resume() (*Applied, error) { return s.Apply(&ApplyOptions{rest: true}) }
 
-// apply is Apply of a locked set. token is that of an Apply that was interrupted, or "".
-func (s *Set) apply(o *ApplyOptions, token string) (done *Applied, err error) {
-	all, err := s.Files()
+// Undo takes back an Apply that was interrupted. What the host has written since stays.
+func (s *Set) Undo() (*Applied, error) { return s.Apply(&ApplyOptions{undo: true}) }
+
+// applier returns the state of one Apply of a locked set.
+func (s *Set) applier(o *ApplyOptions) (a *applier, err error) {
+	a = &applier{set: s, options: o, parent: -1, dirs: map[string]inode{}, moved: map[string]inode{}}
+	if a.all, err = s.Files(); err != nil {
+		return nil, err
+	}
+	a.dir, err = s.Dir.open(slices.Contains(o.Allow, "."))
+	return a, err
+}
+
+func (a *applier) end() {
+	a.close()
+	unix.Close(a.dir)
+}
+
+// takeBack takes back an Apply that was killed. One that was done, but for the removal of what it has replaced, is
+// finished.
+func (s *Set) takeBack(j *journal, o *ApplyOptions) (*Applied, error) {
+	back := j.options(o)
+	a, err := s.applier(back)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := choose(all, o.Paths)
+	defer a.end()
+	a.token = j.Token
+	phase, err := a.recover()
 	if err != nil {
 		return nil, err
 	}
-	a := &applier{set: s, options: o, token: token, resumed: token != "", parent: -1,
-		files: make(map[string]*File, len(all)), dirs: map[string]inode{}}
-	for _, f := range all {
+	if phase == done && o.undo {
+		return nil, errors.New("all of its changes were made before it was interrupted, and cannot be undone; " +
+			"without --undo, what they have replaced is removed")
+	}
+	if phase == done {
+		return a.finish(back)
+	}
+	if err = a.undo(); err == nil {
+		err = s.end()
+	}
+	return &Applied{Resumed: true, Left: a.left, moved: a.moved}, err
+}
+
+// finish ends an Apply of which every file has its name.
+func (a *applier) finish(o *ApplyOptions) (*Applied, error) {
+	chosen, err := choose(a.all, o.Paths)
+	if err == nil {
+		err = a.lend()
+	}
+	if err == nil {
+		err = a.finishAll()
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &Applied{Resumed: true, Left: a.left}
+	d.Removed, err = a.last(chosen)
+	return d, err
+}
+
+// apply is Apply of a locked set of which no Apply is interrupted any more. before is what was done for that.
+func (s *Set) apply(o *ApplyOptions, before *Applied) (*Applied, error) {
+	a, err := s.applier(o)
+	if err != nil {
+		return nil, err
+	}
+	defer a.end()
+	maps.Copy(a.dirs, before.moved)
+	chosen, err := choose(a.all, o.Paths)
+	if err != nil {
+		return nil, err
+	}
+	a.files = make(map[string]*File, len(a.all))
+	for _, f := range a.all {
 		a.files[string(f.Path)] = f
 	}
-	if a.dir, err = s.Dir.open(slices.Contains(o.Allow, ".")); err != nil {
-		return nil, err
-	}
-	defer unix.Close(a.dir)
 	if a.layer, err = s.open(); err != nil {
 		return nil, err
 	}
 	defer a.layer.layer.Close()
-	defer a.close()
-	if err = a.run(chosen); err != nil {
+	if err = a.plan(chosen); err == nil {
+		err = a.divide()
+	}
+	if err == nil {
+		err = a.perform()
+	}
+	if err != nil {
 		return nil, err
 	}
-	done = &Applied{Done: a.done, Resumed: a.resumed}
+	d := &Applied{Files: before.Files, Done: a.done, Resumed: before.Resumed, Left: append(before.Left, a.left...)}
 	for _, t := range a.tasks {
-		done.Files = append(done.Files, t.file)
+		d.Files = append(d.Files, t.file)
 	}
 	if !o.DryRun {
-		done.Removed, err = a.finish(all, chosen)
+		d.Removed, err = a.last(chosen)
 	}
-	return done, err
+	return d, err
 }
 
-// run checks everything, and then performs it. An Apply that finishes another one uses new temporary names, since
-// somebody else may have taken the old ones.
-func (a *applier) run(chosen []*File) error {
-	if a.resumed {
-		if err := a.clean(chosen); err != nil {
-			return err
+// perform prepares the changes and makes them, or takes all back.
+func (a *applier) perform() (err error) {
+	if err = a.reached("journal"); err != nil {
+		return err
+	}
+	if a.token, err = a.set.begin(a.options); err != nil {
+		return err
+	}
+	if a.notes, err = a.set.openNotes(); err == nil {
+		defer a.notes.file.Close() // the phases are synchronised
+		err = a.prepare()
+	}
+	if err == nil && !a.options.DryRun {
+		err = a.commit()
+	}
+	if err == nil && !a.options.DryRun {
+		if err = a.finishAll(); err != nil {
+			err = fmt.Errorf("the changes are made, and brig apply %s ends it: %w", a.set.store.Short(a.set.ID), err)
 		}
-	}
-	if err := a.plan(chosen); err != nil || a.options.DryRun {
 		return err
 	}
-	a.reached("journal")
-	token, err := a.set.begin(a.options)
-	if err != nil {
-		return err
+	back := a.undo()
+	if back == nil {
+		back = a.set.end()
 	}
-	a.token = token
-	a.reached("begin")
-	return a.perform()
+	if back != nil {
+		back = fmt.Errorf("it could not be taken back: %w", back)
+	}
+	return errors.Join(err, back)
 }
 
-// finish ends the journal, and removes a set of which the directory has everything.
-func (a *applier) finish(all, chosen []*File) (removed bool, err error) {
-	fd, err := open(a.dir, ".", read|unix.O_DIRECTORY) // syncfs(2) rejects O_PATH
-	if err != nil {
-		return false, err
+// last ends the journal, and removes a set of which the directory has everything.
+func (a *applier) last(chosen []*File) (removed bool, err error) {
+	a.dirs = map[string]inode{}
+	a.files = make(map[string]*File, len(a.all))
+	for _, f := range a.all {
+		a.files[string(f.Path)] = f
 	}
-	defer unix.Close(fd)
-	if err := unix.Syncfs(fd); err != nil {
-		return false, err
-	}
-	a.reached("synced")
-	for _, f := range all { // chosen has the same files in the same order
+	for _, f := range a.all { // chosen has the same files in the same order
 		if len(chosen) > 0 && chosen[0] == f {
 			chosen = chosen[1:]
 			continue
 		}
 		if t, reason, err := a.check(f); err != nil || reason != "" || t != nil {
-			a.set.Interrupted = false
-			return false, errors.Join(err, a.set.store.root.Remove(a.set.ID+"/"+journalFile))
+			return false, a.set.end()
 		}
 	}
+	a.set.Interrupted = false
 	return true, a.set.store.drop(a.set.ID)
 }

@@ -27,10 +27,11 @@ func (w *world) outside() (dir string, check func()) {
 
 // atStep applies the set and calls attack at the nth step; ok is false if there were fewer.
 func atStep(set *Set, n int, o ApplyOptions, attack func()) (ok bool, err error) {
-	o.step = func(string) {
+	o.step = func(string) error {
 		if n--; n == 0 {
 			attack()
 		}
+		return nil
 	}
 	_, err = set.Apply(&o)
 	return n <= 0, err

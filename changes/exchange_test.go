@@ -94,6 +94,7 @@ func TestAttackExchangedLink(t *testing.T) {
 			for _, name := range w.temporary(w.base) {
 				if _, err := os.Lstat(name); err == nil {
 					must.Do(t, os.Rename(w.base+"/mine", name))
+					return
 				}
 			}
 		})

@@ -117,8 +117,9 @@ func (s *Store) drop(name string) error {
 // stays half changed then.
 func (s *Set) Discard(force bool) error {
 	if s.Interrupted && !force {
-		return fmt.Errorf("the apply of %s was interrupted, and %s is half changed; brig apply %[1]s finishes it, "+
-			"brig discard --force leaves it so", s.store.Short(s.ID), GitQuote(string(s.Dir.Path)))
+		return fmt.Errorf("the apply of %s was interrupted, and %s is half changed; brig apply %[1]s finishes it, brig "+
+			"apply --undo %[1]s takes it back, brig discard --force leaves it so",
+			s.store.Short(s.ID), GitQuote(string(s.Dir.Path)))
 	}
 	return s.store.Remove(s.ID)
 }

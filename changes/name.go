@@ -18,6 +18,9 @@ const (
 // whiteout is what the name of a deleted file begins with in an OCI layer. No file of a layer can have such a name.
 const whiteout = ".wh."
 
+// itself is the path of the directory of a set. It has no change but one of its mode.
+const itself = "."
+
 // checkPath returns an error if path cannot be a file below a directory: it is absolute, empty or too long, or has a
 // name that is empty, . or .. or has a NUL.
 func checkPath(path string) error {

@@ -22,26 +22,42 @@ type applier struct {
 	options *ApplyOptions
 	layer   *contents
 	token   string // of temporary names
-	resumed bool
-	dir     int // the directory of the set
+	dir     int    // the directory of the set
 	read    reader
-	files   map[string]*File // all of the set
+	all     []*File          // of the set
+	files   map[string]*File // the same by their paths
 	tasks   []task           // in the order of their paths
 	done    int
 	dirs    map[string]inode // the directories that were opened, by their paths
+
+	units  []*unit
+	places []*place
+	notes  *notes
+	buf    []byte
+	left   []Refused        // attributes that --force has left out
+	moved  map[string]inode // directories that a killed Apply has made, and somebody has moved
 
 	parent     int // the directory of parentPath (O_PATH), or -1
 	parentPath string
 }
 
 // inode identifies a file.
-type inode struct{ dev, ino uint64 }
+type inode struct {
+	Dev uint64 `json:"dev"`
+	Ino uint64 `json:"ino"`
+}
 
-// reached marks a point at which tests kill the process.
-func (a *applier) reached(point string) {
+func inodeOf(st *unix.Stat_t) inode { return inode{st.Dev, st.Ino} }
+
+// has reports whether st is that of the file; nil and the zero inode are of none.
+func (i inode) has(st *unix.Stat_t) bool { return st != nil && i == inodeOf(st) }
+
+// reached marks a point at which tests kill the process, or let what comes next fail.
+func (a *applier) reached(point string) error {
 	if a.options.step != nil {
-		a.options.step(point)
+		return a.options.step(point)
 	}
+	return nil
 }
 
 func (a *applier) close() {
@@ -66,7 +82,7 @@ func (a *applier) enter(path Name) (dir int, name string, err error) {
 }
 
 // errMoved means that a file is not the one that the plan has seen.
-var errMoved = errors.New("it changed while it was applied; nothing after it is applied, and brig apply continues")
+var errMoved = errors.New("it changed while it was applied; apply it again")
 
 // open opens a directory; path is its path in the set. It returns errMoved if the directory is not the one that was
 // opened before: a user who may rename directories could otherwise make root write to another one.
@@ -86,7 +102,7 @@ func (a *applier) open(dir int, name, path string, flags int) (fd int, err error
 }
 
 func (a *applier) known(st *unix.Stat_t, path string) error {
-	id := inode{st.Dev, st.Ino}
+	id := inodeOf(st)
 	if before, ok := a.dirs[path]; ok && before != id {
 		return errMoved
 	}
@@ -166,13 +182,11 @@ func (a *applier) look(f *File) (t *task, reason string, err error) {
 		}
 	}
 	switch {
-	case now.equal(f.New) || f.Old == nil && isDir && wantsDir && !a.resumed:
+	case now.equal(f.New) || f.Old == nil && isDir && wantsDir:
 		return nil, "", nil
 	case isDir && wasDir && now.Inode != f.Old.Inode && !a.options.Force:
 		return nil, "it is another directory since the run; --force takes it", nil
 	case now.equal(f.Old) && (!f.Raced || a.options.Force):
-	case a.resumed && (now == nil && f.New != nil || isDir && wasDir): // the interrupted Apply has made this change
-	case a.resumed && isDir && wantsDir && ownDir(dir, name, now.stat):
 	case isDir && !wantsDir && !wasDir:
 		return nil, "it is a directory now", nil
 	case a.options.Force:
@@ -190,18 +204,6 @@ func (a *applier) look(f *File) (t *task, reason string, err error) {
 		return nil, reason, nil
 	}
 	return t, "", nil
-}
-
-// ownDir reports whether an interrupted Apply may have made a directory. A directory that root's Apply has made has its
-// parent's owner or is still empty. Root must not change the owner and the mode of any other, which a user may have put
-// there.
-func ownDir(parent int, name string, st *unix.Stat_t) bool {
-	var up unix.Stat_t
-	if err := unix.Fstat(parent, &up); err != nil || os.Geteuid() != 0 || up.Uid == st.Uid {
-		return err == nil
-	}
-	list, err := namesIn(parent, name)
-	return err == nil && len(list) == 0
 }
 
 // protected returns the protected path that a change concerns, unless the caller allows it. The case of letters makes

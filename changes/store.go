@@ -22,6 +22,7 @@ const (
 	filesFile   = "files.json"
 	layerFile   = "layer.tar"
 	journalFile = "journal.json"
+	notesFile   = "journal.log"
 )
 
 const shortID = 4 // hexadecimal digits of an id, at least

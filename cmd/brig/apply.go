@@ -3,9 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os/signal"
 
 	"brig/changes"
 	"brig/internal/cli"
+	"brig/internal/words"
+
+	"golang.org/x/sys/unix"
 )
 
 // exitRefused is the exit code of apply if the directory no longer fits a change.
@@ -13,13 +17,15 @@ const exitRefused = 1
 
 // applyOptions are the flags of apply.
 type applyOptions struct {
-	force, dryRun bool
-	allow         []string
+	force, dryRun, undo bool
+	allow               []string
 }
 
 const applyAbout = "\nNothing is changed if a file that is concerned is not what the run saw, or is protected. A " +
 	"PATH\nis below the directory, and chooses all below it; the rest waits. A change set of which nothing\n" +
-	"waits is removed. An apply that was interrupted is finished by the next one, which needs no ID.\n" +
+	"waits is removed. All is prepared before the first file is replaced: after an error nothing is\n" +
+	"changed. An apply that was killed is finished by the next one, which needs no ID, taken back by\n" +
+	"--undo ID, or taken back but for the PATHs that are named.\n" +
 	"The exit code is 1 if changes are refused.\n"
 
 func (o *applyOptions) flags() []cli.Flag {
@@ -34,15 +40,21 @@ func (o *applyOptions) flags() []cli.Flag {
 		{Name: "force", Args: "PATH", Many: true, Bare: cli.Switch(&o.force, true), Set: allow,
 			Help: "replace files that have changed since the run; with PATH, change this protected path; " +
 				"with . take another directory at the same path"},
-		{Name: "dry-run", Help: "print what would be changed, and change nothing", Set: cli.Switch(&o.dryRun, true)},
+		{Name: "dry-run", Set: cli.Switch(&o.dryRun, true),
+			Help: "print what would be changed; it is prepared in the directory, to see that it can be, and removed again"},
+		{Name: "undo", Help: "take back an apply that was interrupted", Set: cli.Switch(&o.undo, true)},
 	})
 }
 
 // run makes the changes of a set.
 func (o *applyOptions) run(list []string, std cli.Stdio) (code int, err error) {
+	signal.Ignore(unix.SIGXFSZ) // a file size limit is an error of write(2)
+	if o.undo && (o.dryRun || o.force || len(o.allow) > 0 || len(list) > 1) {
+		return 0, errors.New("--undo takes back all of an apply; write it alone, as in brig apply --undo 7f3a")
+	}
 	return withStore(func(store *changes.Store) (int, error) {
 		resumed := -1
-		if !o.dryRun {
+		if !o.dryRun && !o.undo {
 			resumed = resume(store, list, std)
 		}
 		if len(list) == 0 && resumed >= 0 {
@@ -52,12 +64,34 @@ func (o *applyOptions) run(list []string, std cli.Stdio) (code int, err error) {
 		if err != nil {
 			return 0, err
 		}
+		if o.undo {
+			return undo(set, store, std), nil
+		}
 		done, err := set.Apply(&changes.ApplyOptions{Paths: list[1:], Force: o.force, Allow: o.allow, DryRun: o.dryRun})
 		if err != nil {
 			return refusedChanges(set, store, err, std), nil
 		}
+		sayLeft(done, std)
 		return std.Emit(o.text(set, done)), nil
 	})
+}
+
+// undo takes back an interrupted apply.
+func undo(set *changes.Set, store *changes.Store, std cli.Stdio) int {
+	done, err := set.Undo()
+	if err != nil {
+		return fail(std, "apply", err)
+	}
+	sayLeft(done, std)
+	return std.Emit(fmt.Sprintf("%s is as it was before the apply; the changes wait in %s\n",
+		changes.GitQuote(string(set.Dir.Path)), store.Short(set.ID)))
+}
+
+// sayLeft prints what could not be applied.
+func sayLeft(done *changes.Applied, std cli.Stdio) {
+	for _, l := range done.Left {
+		std.Say("apply: left out: %s: %s", changes.GitQuote(string(l.Path)), words.Printable(l.Reason))
+	}
 }
 
 // resume finishes interrupted applies, except that of the set that is to be applied. The code is -1 if there were none.
@@ -69,10 +103,12 @@ func resume(store *changes.Store, list []string, std cli.Stdio) (code int) {
 			continue
 		}
 		id := store.Short(set.ID)
-		if _, err := set.Resume(); err != nil {
+		done, err := set.Resume()
+		if err != nil {
 			code = max(code, refusedChanges(set, store, err, std))
 			continue
 		}
+		sayLeft(done, std)
 		std.Say("apply: the interrupted apply of %s to %s is finished", id, changes.GitQuote(string(set.Dir.Path)))
 		code = max(code, 0)
 	}
@@ -82,17 +118,20 @@ func resume(store *changes.Store, list []string, std cli.Stdio) (code int) {
 // refusedChanges prints why changes were not made.
 func refusedChanges(set *changes.Set, store *changes.Store, err error, std cli.Stdio) int {
 	var conflict *changes.ConflictError
+	dir, id := changes.GitQuote(string(set.Dir.Path)), store.Short(set.ID)
 	if !errors.As(err, &conflict) {
-		return fail(std, "apply", err)
+		code := fail(std, "apply", err)
+		if set.Interrupted {
+			std.Say("apply: %s is half changed; brig apply %s finishes it, brig apply --undo %s takes it back", dir, id, id)
+		} else {
+			std.Say("apply: nothing was changed of %s", dir)
+		}
+		return code
 	}
 	for _, c := range conflict.List {
 		std.Say("apply: %s: %s", changes.GitQuote(string(c.Path)), c.Reason)
 	}
-	nothing := "nothing was changed"
-	if set.Interrupted {
-		nothing = "it stays half applied"
-	}
-	std.Say("apply: %s of %s; brig diff %s shows it", nothing, changes.GitQuote(string(set.Dir.Path)), store.Short(set.ID))
+	std.Say("apply: nothing was changed of %s; brig diff %s shows it", dir, id)
 	return exitRefused
 }
 

@@ -153,7 +153,7 @@ func row(store *changes.Store, s *changes.Set, now time.Time) string {
 	}
 	note := ""
 	if s.Interrupted {
-		note = "  (half applied: brig apply finishes it)"
+		note = "  (half applied: brig apply finishes it, --undo takes it back)"
 	}
 	return fmt.Sprintf("%-6s %4s  %-40s %s  %s%s\n", store.Short(s.ID), age(now.Sub(s.Run.Ended)), counted(s.Counts),
 		changes.GitQuote(string(s.Dir.Path)), words.Short(strings.Join(command, " "), words.MaxShown), note)
