@@ -30,14 +30,18 @@ var rows = []row{
 		"a sandbox of the program's own may often be turned off, as by --no-sandbox"},
 	{"clone", true, "a jail may not make namespaces (CLONE_NEW*): they open most of the kernel's privileged code to it",
 		"a sandbox of the program's own may often be turned off, as by --no-sandbox"},
-	{"socket", true, "only local, IPv4, IPv6 and routing sockets are allowed: others reach the host or rare kernel code",
-		no},
+	{"socket", true, "only local and routing sockets, TCP, UDP and ping are allowed: others reach the host, have it " +
+		"load modules, or are rare kernel code (raw sockets, SCTP, MPTCP)", no},
 	{"socketpair", true, "only pairs of local sockets (AF_UNIX) are allowed", no},
-	{"setsockopt", true, "a filter on a socket takes of a limit on machine code that the whole machine shares", no},
+	{"setsockopt", true, "a filter on a socket takes of a limit on machine code that the whole machine shares; keys of " +
+		"TCP have the host load modules, and encapsulation in UDP is rare kernel code", no},
+	{"sendto sendmsg sendmmsg", true, "MSG_OOB reaches rare kernel code that had holes", no},
 	{"ptrace", true, "PTRACE_O_TRACEEXIT lets processes that trace each other survive their own end", debug},
 	{"kcmp pidfd_getfd process_madvise", false, "only debuggers need to look into other processes in this way", debug},
-	{"ioctl", true, "it types into a terminal, makes it unusable, or has it send signals to processes of the host", no},
-	{"fcntl", true, "F_SETSIG, O_ASYNC and F_SETLEASE act on processes of the host that have the same file open", no},
+	{"ioctl", true, "it types into a terminal, makes it unusable, has it send signals to processes of the host, or has " +
+		"the host load modules (bridges, VLANs)", no},
+	{"fcntl", true, "F_SETSIG, O_ASYNC, F_SETLEASE and F_NOTIFY act on processes of the host that have the same file " +
+		"open, or tell of the host's files", no},
 	{"open openat creat mknod mknodat chmod fchmod fchmodat fchmodat2", true,
 		"it sets S_ISUID or S_ISGID, and in a writable bind such a program would keep its owner's rights on the host", no},
 	{"personality", true,

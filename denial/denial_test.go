@@ -112,7 +112,7 @@ func TestCall(t *testing.T) {
 		{"unshare", "", "namespaces", "--no-sandbox"},
 		{"unshare", "strict", "namespaces", "--no-sandbox"},
 		{"kcmp", "default", "debuggers", "--seccomp debug"},
-		{"socket", "", "local, IPv4", ""},
+		{"socket", "", "TCP, UDP and ping", ""},
 		{"socket", "compute", "preset compute", "--seccomp default"},
 		{"anything", "/etc/profile.json", "the profile", "add it"},
 		{"of_2035", "", "not on the list", "--seccomp FILE"},

@@ -151,8 +151,9 @@ func BuildEnv(s *Spec, passed []string, term string) []string { return host.Buil
 // SeccompNames returns the names of the built-in filters for Spec.Seccomp. Any other value is a file.
 func SeccompNames() []string { return host.SeccompNames() }
 
-// FilterTable returns the effective system-call filter of a Spec's Seccomp on this machine, as text.
-func FilterTable(name string) (string, error) { return host.FilterTable(name) }
+// FilterTable returns the effective system-call filter of a Spec's Seccomp on this machine, as text. init reports
+// whether process 1 is brig's init, as without Spec.NoInit.
+func FilterTable(name string, init bool) (string, error) { return host.FilterTable(name, init) }
 
 // Masks returns the parts of /proc that are hidden or read-only in a jail.
 func Masks() (hidden, readOnly []string) { return host.Masks() }

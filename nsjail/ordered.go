@@ -133,7 +133,9 @@ func (c *Cmd) Leave() (bool, error) {
 // lookBounds reads what the limits, the network and the filter of an ordered jail need of the machine.
 func (c *Cmd) lookBounds() (*host.Host, error) {
 	if c.ordered.Bounded() || c.Spec.Seccomp != "unconfined" {
-		return host.Look(&c.Spec)
+		s := c.Spec
+		s.NoInit = !c.ordered.HasInit() // so that a payload that is process 1 may set its own priority
+		return host.Look(&s)
 	}
 	return host.LookVersion()
 }

@@ -26,24 +26,32 @@ func built(name string, table func() (*Table, error)) ([]byte, error) {
 
 func builtFile(name string) string { return "built/" + name + "_" + runtime.GOARCH + ".bpf" }
 
-// PresetFilter returns the filter of a preset for a process without capabilities.
-func PresetFilter(name string, t Target) ([]byte, error) {
-	return built(name, func() (*Table, error) {
+// PresetFilter returns the filter of a preset for a process without capabilities. init reports whether process 1 of the
+// jail is brig's init.
+func PresetFilter(name string, t Target, init bool) ([]byte, error) {
+	return built(withInit(name, init), func() (*Table, error) {
 		p, err := Preset(name)
 		if err != nil {
 			return nil, err
 		}
-		return p.Resolve(t)
+		return p.WithInit(init).Resolve(t)
 	})
 }
 
 // GuardFilter returns the filter of guardTable.
-func GuardFilter(files bool) ([]byte, error) {
+func GuardFilter(files, init bool) ([]byte, error) {
 	name := "guard"
 	if files {
 		name = "guard_files"
 	}
-	return built(name, func() (*Table, error) { return guardTable(files) })
+	return built(withInit(name, init), func() (*Table, error) { return guardTable(files, init) })
+}
+
+func withInit(name string, init bool) string {
+	if init {
+		return name
+	}
+	return name + "_noinit"
 }
 
 // ProcessFilter returns the filter of processTable.

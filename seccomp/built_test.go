@@ -18,19 +18,21 @@ func TestBuiltFiltersAreFresh(t *testing.T) {
 		t.Skipf("no filter is built for %s", runtime.GOARCH)
 	}
 	tables := map[string]func() (*Table, error){"open": openTable,
-		"guard":             func() (*Table, error) { return guardTable(false) },
-		"guard_files":       func() (*Table, error) { return guardTable(true) },
-		"process":           func() (*Table, error) { return processTable(false, false) },
-		"process_net":       func() (*Table, error) { return processTable(true, false) },
-		"process_owner":     func() (*Table, error) { return processTable(false, true) },
-		"process_net_owner": func() (*Table, error) { return processTable(true, true) },
+		"guard":              func() (*Table, error) { return guardTable(false, true) },
+		"guard_files":        func() (*Table, error) { return guardTable(true, true) },
+		"guard_noinit":       func() (*Table, error) { return guardTable(false, false) },
+		"guard_files_noinit": func() (*Table, error) { return guardTable(true, false) },
+		"process":            func() (*Table, error) { return processTable(false, false) },
+		"process_net":        func() (*Table, error) { return processTable(true, false) },
+		"process_owner":      func() (*Table, error) { return processTable(false, true) },
+		"process_net_owner":  func() (*Table, error) { return processTable(true, true) },
 	}
 	var names []string
 	for _, preset := range Presets() {
 		if preset == "debug" {
 			continue
 		}
-		tables[preset] = func() (*Table, error) {
+		table := func(init bool) (*Table, error) {
 			p, err := Preset(preset)
 			if err != nil {
 				return nil, err
@@ -40,8 +42,10 @@ func TestBuiltFiltersAreFresh(t *testing.T) {
 			}) || len(p.Flags) > 0 {
 				t.Errorf("%s depends on the kernel, or wants flags: it cannot be compiled when brig is built", preset)
 			}
-			return p.Resolve(Target{Arch: runtime.GOARCH})
+			return p.WithInit(init).Resolve(Target{Arch: runtime.GOARCH})
 		}
+		tables[preset] = func() (*Table, error) { return table(true) }
+		tables[preset+"_noinit"] = func() (*Table, error) { return table(false) }
 	}
 	for name, make := range tables {
 		names = append(names, path.Base(builtFile(name)))
@@ -64,12 +68,12 @@ func TestBuiltFiltersAreFresh(t *testing.T) {
 // debug has no file, and is compiled for the kernel.
 func TestPresetThatDependsOnTheKernel(t *testing.T) {
 	filter := func(minor int) []byte {
-		return must.Get(PresetFilter("debug", Target{Arch: runtime.GOARCH, KernelMajor: 5, KernelMinor: minor}))(t)
+		return must.Get(PresetFilter("debug", Target{Arch: runtime.GOARCH, KernelMajor: 5, KernelMinor: minor}, true))(t)
 	}
 	if bytes.Equal(filter(15), filter(16)) {
 		t.Error("debug is the same for Linux 5.15 and 5.16")
 	}
-	if _, err := PresetFilter("nosuch", native()); err == nil {
+	if _, err := PresetFilter("nosuch", native(), true); err == nil {
 		t.Error("a preset that does not exist has a filter")
 	}
 }

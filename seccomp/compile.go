@@ -112,21 +112,28 @@ func ruleCode(rules []Rule, fallback Action) []insn {
 	for len(rules) > 0 && rules[len(rules)-1].Action == fallback { // such a rule has no effect
 		rules = rules[:len(rules)-1]
 	}
-	code := []insn{ret(fallback)}
-	for _, r := range slices.Backward(rules) {
-		one := []insn{ret(r.Action)}
-		for _, c := range slices.Backward(r.Conds) {
-			if n := len(one); n > maxSkip { // the jump past the rule is too long for a condition
-				one = append([]insn{{code: bpfJa, k: 1}, {code: bpfJa, k: uint32(n)}}, one...)
-				one = append(condCode(c, 1), one...)
-				continue
-			}
-			one = append(condCode(c, len(one)), one...)
+	return append(testRules(rules), ret(fallback))
+}
+
+// testRules is followed by what comes after its end if no rule holds. A condition with which several rules in a row
+// begin is tested once.
+func testRules(rules []Rule) (code []insn) {
+	for len(rules) > 0 {
+		if len(rules[0].Conds) == 0 {
+			return append(code, ret(rules[0].Action)) // the rules after it are never reached
 		}
-		if len(r.Conds) == 0 {
-			code = nil // the rules after it are never reached
+		first, inner := rules[0].Conds[0], []Rule(nil)
+		for len(rules) > 0 && len(rules[0].Conds) > 0 && rules[0].Conds[0] == first {
+			inner = append(inner, Rule{Action: rules[0].Action, Conds: rules[0].Conds[1:]})
+			rules = rules[1:]
 		}
-		code = append(one, code...)
+		one := testRules(inner)
+		if n := len(one); n > maxSkip { // the jump past the rules is too long for a condition
+			one = append([]insn{{code: bpfJa, k: 1}, {code: bpfJa, k: uint32(n)}}, one...)
+			code = append(append(code, condCode(first, 1)...), one...)
+			continue
+		}
+		code = append(append(code, condCode(first, len(one))...), one...)
 	}
 	return code
 }

@@ -46,7 +46,7 @@ func sameAsOracle(t *testing.T, name string, table *Table) {
 // table's meaning when it was made.)
 func TestCompileIsLibseccomps(t *testing.T) {
 	needNative(t)
-	guard := must.Get(guardTable(true))(t)
+	guard := must.Get(guardTable(true, true))(t)
 	tables := map[string]*Table{"guard": guard}
 	for _, name := range Presets() {
 		p, err := Preset(name)

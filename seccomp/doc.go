@@ -18,10 +18,11 @@
 //
 // # Presets
 //
-//   - default: Docker's allow-list for a process without capabilities, tightened: only local, IPv4, IPv6 and
-//     NETLINK_ROUTE sockets; no mounting, namespaces, keyrings, bpf, perf, userfaultfd, io_uring, io_setup; no ioctl(2)
-//     or fcntl(2) that types into a terminal, breaks it, or makes it send signals; no leases, no filters on sockets, no
-//     PTRACE_O_TRACEEXIT. RLIMIT_CORE keeps its value, though setrlimit(2) returns success.
+//   - default: Docker's allow-list for a process without capabilities, tightened: only sockets of AF_UNIX and
+//     NETLINK_ROUTE, and TCP, UDP and ping of IPv4 and IPv6; no mounting, namespaces, keyrings, bpf, perf, userfaultfd,
+//     io_uring, io_setup; no ioctl(2) or fcntl(2) that types into a terminal, breaks it, or makes it send signals; no
+//     leases, no F_NOTIFY, no filters on sockets, no MSG_OOB, nothing for which the kernel loads a module of the host;
+//     no PTRACE_O_TRACEEXIT. RLIMIT_CORE keeps its value, though setrlimit(2) returns success.
 //   - strict: default without any socket but AF_UNIX, without ptrace and reading of other processes' memory, and
 //     without SysV IPC, POSIX message queues, kernel AIO, FIFOs by mknod, nested filters and personality changes.
 //   - compute: reads files, computes, writes to the descriptors that it was given. Threads, but no new process; no

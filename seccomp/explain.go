@@ -156,6 +156,7 @@ func argName(call string, arg int) string {
 		"socket": "domain type protocol", "socketpair": "domain type protocol", "clone": "flags", "ioctl": "fd cmd arg",
 		"fcntl": "fd cmd arg", "setpriority": "which who", "ioprio_set": "which who", "setrlimit": "resource new",
 		"prlimit64": "pid resource new old", "setsockopt": "fd level option", "personality": "persona",
+		"sendto": "fd data size flags", "sendmsg": "fd message flags", "sendmmsg": "fd messages count flags",
 		"open": "path flags mode", "openat": "dirfd path flags mode", "prctl": "option", "arch_prctl": "option",
 		"ptrace": "request pid addr data", "mmap": "addr length prot flags", "mprotect": "addr length prot flags",
 		"kill": "pid sig", "tkill": "pid sig",
@@ -186,6 +187,15 @@ func valueName(call string, c Cond) string {
 	switch {
 	case call == "socket" && c.Arg == 1 && c.Mask == 0xf && c.Value == 10:
 		return "SOCK_PACKET"
+	case call == "socket" && c.Arg == 0 && c.Mask == 0xfffffff7 && c.Value == 2:
+		return "AF_INET, AF_INET6"
+	case call == "socket" && c.Arg == 1 && c.Mask == 0xf && c.Value < 3:
+		return []string{"", "SOCK_STREAM", "SOCK_DGRAM"}[c.Value]
+	case c.Mask == 1 && c.Value == 0 && strings.HasPrefix(call, "send"):
+		return "no MSG_OOB"
+	case call == "ioctl" && c.Mask>>2 == 0x3fffffff && c.Mask != 0xffffffff:
+		return map[uint64]string{0x8940: "SIOCGIFBR, SIOCSIFBR", 0x8982: "SIOCGIFVLAN, SIOCSIFVLAN",
+			0x89a0: "SIOCBRADDBR to SIOCBRDELIF"}[c.Value]
 	case call == "ptrace" && c.Arg == 3 && c.Mask == 0x40:
 		return "PTRACE_O_TRACEEXIT"
 	case call == "clone" && c.Mask == 0x7e020000 && c.Value == 0:
@@ -200,11 +210,14 @@ func valueName(call string, c Cond) string {
 	core := map[uint64]string{4: "RLIMIT_CORE"}
 	return map[string]map[uint64]string{
 		"socket 0": families, "socketpair 0": families, "setrlimit 0": core, "prlimit64 1": core,
-		"fcntl 1": {4: "F_SETFL", 10: "F_SETSIG", 1024: "F_SETLEASE"},
+		"fcntl 1": {4: "F_SETFL", 10: "F_SETSIG", 1024: "F_SETLEASE", 1026: "F_NOTIFY"},
 		"ioctl 1": {0x540c: "TIOCEXCL", 0x5412: "TIOCSTI", 0x541c: "TIOCLINUX", 0x5423: "TIOCSETD", 0x5452: "FIOASYNC",
 			0x8004667d: "FIOASYNC"},
 		"ptrace 0":     {0x4206: "PTRACE_SEIZE", 0x4200: "PTRACE_SETOPTIONS", 21: "PTRACE_OLDSETOPTIONS"},
-		"setsockopt 2": {26: "SO_ATTACH_FILTER", 51: "SO_ATTACH_REUSEPORT_CBPF"},
+		"socket 2":     {1: "IPPROTO_ICMP", 6: "IPPROTO_TCP", 17: "IPPROTO_UDP", 58: "IPPROTO_ICMPV6"},
+		"setsockopt 1": {1: "SOL_SOCKET", 6: "IPPROTO_TCP", 17: "IPPROTO_UDP"},
+		"setsockopt 2": {14: "TCP_MD5SIG", 26: "SO_ATTACH_FILTER", 32: "TCP_MD5SIG_EXT", 38: "TCP_AO_ADD_KEY",
+			51: "SO_ATTACH_REUSEPORT_CBPF", 100: "UDP_ENCAP"},
 		"personality 0": {0: "PER_LINUX", 8: "PER_LINUX32", 0x20000: "UNAME26", 0x20008: "PER_LINUX32 UNAME26",
 			0x40000: "ADDR_NO_RANDOMIZE", 0xffffffff: "read it"},
 	}[fmt.Sprintf("%s %d", call, c.Arg)][c.Value]

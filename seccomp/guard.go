@@ -2,6 +2,7 @@ package seccomp
 
 import (
 	"runtime"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,13 +14,32 @@ import (
 // With files, for a jail that may write to a directory of the host, it also refuses to set S_ISUID or S_ISGID on a
 // file. Such a file would keep its owner's rights on the host, where the jail's nosuid mount has no effect. This holds
 // for an empty file, too: a write clears the bits, but not if the writer has CAP_FSETID, as the host's root has.
-func guardTable(files bool) (*Table, error) {
+func guardTable(files, init bool) (*Table, error) {
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
 	p.guardArgs()
 	if files {
 		p.guardFiles()
 	}
-	return p.Resolve(Target{Arch: runtime.GOARCH})
+	return p.WithInit(init).Resolve(Target{Arch: runtime.GOARCH})
+}
+
+// WithInit returns the profile for a jail with brig's init as process 1, or else for one whose payload is process 1
+// itself: without the rules that protect process 1.
+func (p *Profile) WithInit(init bool) *Profile {
+	if init {
+		return p
+	}
+	q := *p
+	q.Syscalls = slices.DeleteFunc(slices.Clone(p.Syscalls), func(s Syscall) bool {
+		pid := uint(0)
+		if slices.Contains(s.Names, "setpriority") {
+			pid = 1 // its first argument tells what the second is
+		} else if !slices.Contains(s.Names, "sched_setaffinity") {
+			return false
+		}
+		return s.Action == "SCMP_ACT_ERRNO" && slices.Equal(s.Args, []Arg{is(pid, 1)})
+	})
+	return &q
 }
 
 // guardArgs adds the rules of the default profile that look at arguments. They include preceding allow rules: the order

@@ -10,7 +10,7 @@ import (
 )
 
 func TestGuard(t *testing.T) {
-	table := must.Get(guardTable(true))(t)
+	table := must.Get(guardTable(true, true))(t)
 	bpf := must.Get(table.Compile())(t)
 	a, _ := findArch(runtime.GOARCH)
 	for _, c := range []struct {

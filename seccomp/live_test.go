@@ -126,7 +126,7 @@ func (o order) load() error {
 	return nil
 }
 
-func (o order) bpf() ([]byte, error) { return PresetFilter(o.Preset, native()) }
+func (o order) bpf() ([]byte, error) { return PresetFilter(o.Preset, native(), true) }
 
 // liveCalls makes real system calls. Without a filter it proves that the refusals are the filter's: none may be EPERM.
 func liveCalls(filtered bool) error {

@@ -62,11 +62,9 @@ func TestDefaultSockets(t *testing.T) {
 	_, bpf := compiled(t, Default(), native())
 	for family := range uint64(64) {
 		for typ := range uint64(16) {
-			for _, proto := range []uint64{0, 1, 6, 15, 16, 17, 262} {
+			for _, proto := range []uint64{0, 1, 2, 6, 15, 16, 17, 33, 58, 115, 132, 136, 255, 256, 262, 1 << 16} {
 				want := eperm
-				switch {
-				case family == unix.AF_UNIX, family == unix.AF_INET6, family == unix.AF_INET && typ != unix.SOCK_PACKET,
-					family == unix.AF_NETLINK && proto == unix.NETLINK_ROUTE:
+				if permittedSocket(family, typ, proto) {
 					want = Allow
 				}
 				for _, flags := range []uint64{0, unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK} {
@@ -82,11 +80,28 @@ func TestDefaultSockets(t *testing.T) {
 	}
 }
 
+// permittedSocket reports whether the default preset permits a socket. For the others of AF_INET and AF_INET6 the kernel
+// may ask for a module, SOCK_DCCP with protocol 0 among them: inet_create().
+func permittedSocket(family, typ, proto uint64) bool {
+	ping := map[uint64]uint64{unix.AF_INET: unix.IPPROTO_ICMP, unix.AF_INET6: unix.IPPROTO_ICMPV6}
+	switch family {
+	case unix.AF_UNIX:
+		return true
+	case unix.AF_NETLINK:
+		return proto == unix.NETLINK_ROUTE
+	case unix.AF_INET, unix.AF_INET6:
+		return typ == unix.SOCK_STREAM && (proto == 0 || proto == unix.IPPROTO_TCP) ||
+			typ == unix.SOCK_DGRAM && (proto == 0 || proto == unix.IPPROTO_UDP || proto == ping[family])
+	}
+	return false
+}
+
 func TestDefaultArguments(t *testing.T) {
 	_, bpf := compiled(t, Default(), native())
 	for cmd := range uint64(0x10000) {
 		want := Allow
-		if slices.Contains([]uint64{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD, unix.TIOCEXCL, fioasync}, cmd) {
+		if slices.Contains([]uint64{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD, unix.TIOCEXCL, fioasync, unix.SIOCGIFBR,
+			unix.SIOCSIFBR, 0x8982, 0x8983, 0x89a0, 0x89a1, 0x89a2, 0x89a3}, cmd) { // SIOCGIFVLAN to SIOCBRDELIF
 			want = eperm
 		}
 		check(t, bpf, both(call{"ioctl", [6]uint64{1: cmd}, want}))
@@ -137,6 +152,10 @@ func TestRefusedArguments(t *testing.T) {
 		{"default build debug strict compute", call{"fcntl", [6]uint64{0, unix.F_SETSIG, 9}, eperm}, [6]uint64{0, unix.F_SETOWN, 7}},
 		{"default build debug strict compute", call{"fcntl", [6]uint64{0, unix.F_SETFL, unix.O_ASYNC | unix.O_NONBLOCK}, eperm}, [6]uint64{0, unix.F_SETFL, unix.O_NONBLOCK}},
 		{"default build debug strict compute", call{"fcntl", [6]uint64{0, unix.F_SETLEASE, unix.F_RDLCK}, eperm}, [6]uint64{0, unix.F_SETLK, 1}},
+		{"default build debug strict compute", call{"fcntl", [6]uint64{0, 1026, 2}, eperm}, [6]uint64{0, 1025}}, // F_NOTIFY, F_GETLEASE
+		{"default build debug strict compute", call{"ioctl", [6]uint64{0, unix.SIOCSIFBR}, eperm}, [6]uint64{0, 0x8942}},
+		{"default build debug strict compute", call{"ioctl", [6]uint64{0, 0x8983}, eperm}, [6]uint64{0, 0x8981}},
+		{"default build debug strict compute", call{"ioctl", [6]uint64{0, 0x89a2}, eperm}, [6]uint64{0, 0x89a4}},
 		{"default build debug strict compute", call{"ioctl", [6]uint64{0, fioasync}, eperm}, [6]uint64{0, unix.TCGETS}},
 		{"default build debug strict compute", call{"ioctl", [6]uint64{0, unix.TIOCSETD}, eperm}, [6]uint64{0, unix.TIOCGETD}},
 		{"default build debug strict compute", call{"ioctl", [6]uint64{0, unix.TIOCEXCL}, eperm}, [6]uint64{0, unix.TIOCNXCL}},
@@ -149,6 +168,13 @@ func TestRefusedArguments(t *testing.T) {
 		{"default build debug strict", call{"ioprio_set", [6]uint64{3, 0, 19}, eperm}, [6]uint64{2, 0, 19}},
 		{"default build debug", call{"setsockopt", [6]uint64{3, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, 8, 16}, eperm}, [6]uint64{3, unix.IPPROTO_TCP, unix.SO_ATTACH_FILTER}},
 		{"default build debug", call{"setsockopt", [6]uint64{3, unix.SOL_SOCKET, unix.SO_ATTACH_REUSEPORT_CBPF}, eperm}, [6]uint64{3, unix.SOL_SOCKET, unix.SO_DETACH_FILTER}},
+		{"default build debug strict", call{"setsockopt", [6]uint64{3, unix.IPPROTO_TCP, unix.TCP_MD5SIG, 8}, eperm}, [6]uint64{3, unix.IPPROTO_TCP, unix.TCP_NODELAY}},
+		{"default build debug strict", call{"setsockopt", [6]uint64{3, unix.IPPROTO_TCP, unix.TCP_MD5SIG_EXT, 8}, eperm}, [6]uint64{3, unix.IPPROTO_TCP, unix.TCP_CONGESTION}},
+		{"default build debug strict", call{"setsockopt", [6]uint64{3, unix.IPPROTO_TCP, 38, 8}, eperm}, [6]uint64{3, unix.IPPROTO_IPV6, 38}},               // TCP_AO_ADD_KEY
+		{"default build debug strict", call{"setsockopt", [6]uint64{3, unix.IPPROTO_UDP, 100, 8}, eperm}, [6]uint64{3, unix.IPPROTO_UDP, unix.UDP_SEGMENT}}, // UDP_ENCAP
+		{"default build debug strict", call{"sendto", [6]uint64{3, 8, 1, unix.MSG_OOB | unix.MSG_DONTWAIT}, eperm}, [6]uint64{3, 8, 1, unix.MSG_NOSIGNAL}},
+		{"default build debug strict", call{"sendmsg", [6]uint64{3, 8, unix.MSG_OOB}, eperm}, [6]uint64{3, 8, unix.MSG_DONTWAIT, 1}},
+		{"default build debug strict", call{"sendmmsg", [6]uint64{3, 8, 1, unix.MSG_OOB}, eperm}, [6]uint64{3, 8, 1, 0}},
 	}
 	for _, preset := range Presets() {
 		p := must.Get(Preset(preset))(t)
@@ -159,6 +185,22 @@ func TestRefusedArguments(t *testing.T) {
 				check(t, bpf, both(l.call))
 			}
 		}
+	}
+}
+
+// Where the payload is process 1 itself, it may set its own priority, processors and limits by its number.
+func TestPresetsWithoutInit(t *testing.T) {
+	for _, preset := range Presets() {
+		bpf := must.Get(PresetFilter(preset, native(), false))(t)
+		for _, c := range []call{{"prlimit64", [6]uint64{1, unix.RLIMIT_NOFILE, 8}, Allow}, {"sched_setaffinity", [6]uint64{1, 8, 8}, Allow},
+			{"prlimit64", [6]uint64{1, unix.RLIMIT_CORE, 8}, ErrnoAction(0)}} {
+			check(t, bpf, []call{c})
+		}
+		if preset == "compute" {
+			continue
+		}
+		check(t, bpf, []call{{"setpriority", [6]uint64{unix.PRIO_PROCESS, 1, 5}, Allow}, {"ioprio_set", [6]uint64{1, 1, 5}, Allow},
+			{"sched_setparam", [6]uint64{1, 8}, Allow}, {"setpriority", [6]uint64{unix.PRIO_USER, 0, 5}, eperm}})
 	}
 }
 

@@ -4,9 +4,9 @@ import "slices"
 
 // shrink returns an equivalent filter with fewer instructions, since the kernel converts, checks and compiles each when
 // it loads the filter. It removes masks of all bits, loads of a word that is already loaded, and duplicate answers: one
-// of each kind remains, at the end, and all jumps lead there. If a jump would become too long (255 instructions,
-// bpf(2)), the filter remains unchanged. Jumps go forward only, so one pass in order visits all paths to an
-// instruction.
+// of each kind remains, at the end, and all jumps lead there. A jump reaches 255 instructions (bpf(2)): a longer filter
+// has the answers in its middle, too, and one whose jumps are longer still remains unchanged. Jumps go forward only, so
+// one pass in order visits all paths to an instruction.
 func shrink(p []insn) []insn {
 	s := shrinker{p: p, skip: redundant(p), place: map[int]int{}}
 	start := s.at(0)
@@ -24,8 +24,10 @@ func shrink(p []insn) []insn {
 			live[to] = true
 		}
 	}
-	if out := s.write(); out != nil && len(out) < len(p) {
-		return out
+	for _, s.middle = range []int{len(s.order), s.half()} {
+		if out := s.write(); out != nil && len(out) < len(p) {
+			return out
+		}
 	}
 	return p
 }
@@ -34,8 +36,20 @@ type shrinker struct {
 	p     []insn
 	skip  []bool      // the redundant instructions
 	order []int       // the remaining instructions, except the answers
-	place map[int]int // and their positions
-	ends  []uint32    // the answers, which come after all other instructions
+	place map[int]int // and their numbers in order
+	// middle is the number of instructions before the answers in the middle; ends are those and the ones at the end.
+	middle int
+	ends   [2][]uint32
+}
+
+// half returns a place in the middle for the answers: behind an instruction that has jumps for both cases.
+func (s *shrinker) half() int {
+	for n, i := range s.order {
+		if n >= len(s.order)/2 && conditional(s.p[i]) {
+			return n + 1
+		}
+	}
+	return len(s.order)
 }
 
 // at returns the first instruction from i on that remains.
@@ -64,8 +78,12 @@ func conditional(i insn) bool {
 // write generates the instructions. It returns nil if a jump is too long or an instruction is not followed by its
 // successor.
 func (s *shrinker) write() []insn {
+	s.ends = [2][]uint32{s.answers(s.order[:s.middle]), s.answers(s.order[s.middle:])}
 	out := make([]insn, 0, len(s.p))
 	for n, i := range s.order {
+		if n == s.middle {
+			out = answer(out, s.ends[0])
+		}
 		in := s.p[i]
 		to := s.targets(i)
 		if !conditional(in) {
@@ -75,29 +93,46 @@ func (s *shrinker) write() []insn {
 			out = append(out, in)
 			continue
 		}
-		jt, jf := s.where(to[0])-n-1, s.where(to[1])-n-1
+		jt, jf := s.where(to[0], n)-len(out)-1, s.where(to[1], n)-len(out)-1
 		if jt > 255 || jf > 255 {
 			return nil
 		}
 		out = append(out, insn{in.code, uint8(jt), uint8(jf), in.k})
 	}
-	for _, k := range s.ends {
+	return answer(out, s.ends[min(len(s.order)-s.middle, 1)])
+}
+
+// answers returns the answers to which some instructions jump.
+func (s *shrinker) answers(of []int) (list []uint32) {
+	for _, i := range of {
+		for _, to := range s.targets(i) {
+			if in := s.p[to]; in.code == bpfRet && !slices.Contains(list, in.k) {
+				list = append(list, in.k)
+			}
+		}
+	}
+	return list
+}
+
+func answer(out []insn, with []uint32) []insn {
+	for _, k := range with {
 		out = append(out, insn{code: bpfRet, k: k})
 	}
 	return out
 }
 
-// where returns the position of an instruction.
-func (s *shrinker) where(i int) int {
-	if s.p[i].code != bpfRet {
-		return s.place[i]
+// where returns the position of an instruction to which the one with number n jumps.
+func (s *shrinker) where(i, n int) int {
+	at, isAnswer := s.place[i], s.p[i].code == bpfRet
+	switch {
+	case isAnswer && n < s.middle:
+		return s.middle + slices.Index(s.ends[0], s.p[i].k)
+	case isAnswer:
+		return len(s.order) + len(s.ends[0]) + slices.Index(s.ends[1], s.p[i].k)
+	case at < s.middle:
+		return at
 	}
-	n := slices.Index(s.ends, s.p[i].k)
-	if n < 0 {
-		n = len(s.ends)
-		s.ends = append(s.ends, s.p[i].k)
-	}
-	return len(s.order) + n
+	return at + len(s.ends[0])
 }
 
 // redundant marks masks of all bits, and loads of the word that the accumulator already holds on every path.

@@ -66,7 +66,7 @@ func TestDisassemble(t *testing.T) {
 }
 
 func FuzzDisassemble(f *testing.F) {
-	bpf := must.Get(PresetFilter("default", native()))(f)
+	bpf := must.Get(PresetFilter("default", native(), true))(f)
 	f.Add(bpf, int32(16), uint64(0x5412))
 	f.Fuzz(func(_ *testing.T, bpf []byte, nr int32, arg uint64) {
 		_ = disassemble(bpf)

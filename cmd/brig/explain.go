@@ -45,7 +45,7 @@ func explain(inv *invocation, std cli.Stdio) int {
 
 // filterTable runs `brig explain --seccomp`.
 func filterTable(inv *invocation, std cli.Stdio) int {
-	table, err := nsjail.FilterTable(inv.spec.Seccomp)
+	table, err := nsjail.FilterTable(inv.spec.Seccomp, !inv.spec.NoInit)
 	if err != nil {
 		return std.Fail(describe(inv, err))
 	}

@@ -134,12 +134,18 @@ var setups = map[string]func(*Scene){
 	"host-names": setupHostNames, "host-posix-queue": setupPosixQueue, "host-process": setupHostProcess,
 	"host-shm": setupSharedMemory, "host-toucher": setupToucher, "image": setupImage, "image-etc": setupImageEtc,
 	"image-proc": setupImageProc, "late-socket": setupLateSocket,
-	"linked-directory": setupLinkedDirectory, "log": setupLog, "loopback": setupLoopback,
+	"linked-directory": setupLinkedDirectory, "log": setupLog, "loopback": setupLoopback, "open-file": setupOpenFile,
 	"output": setupOutput, "owner": setupOwner, "pipe": setupPipe, "planted-link": setupPlantedLink,
 	"protected": setupProtected, "repository": setupRepository, "secret-env": setupSecretEnv,
 	"session-key": setupSessionKey, "setuid": setupSetuid, "sleeper": setupSleeper, "submodule": setupSubmodule,
 	"submount": setupSubmount, "terminal": setupTerminal, "unchanged": setupUnchanged, "unix-socket": setupUnixSocket,
 	"untouched": setupUntouched, "worktree": setupWorktree,
+}
+
+// setupOpenFile makes a file that everybody may write to, in a directory that is not the jail's.
+func setupOpenFile(s *Scene) {
+	s.write("victim/open", "")
+	s.must(os.Chmod(s.Path("victim/open"), 0o666))
 }
 
 func setupSecretEnv(s *Scene) {

@@ -29,10 +29,7 @@ const (
 )
 
 // binaries are the files that may hold other than text.
-var binaries = []string{"seccomp/built/build_amd64.bpf", "seccomp/built/compute_amd64.bpf", "seccomp/built/default_amd64.bpf",
-	"seccomp/built/guard_amd64.bpf", "seccomp/built/guard_files_amd64.bpf", "seccomp/built/open_amd64.bpf", "seccomp/built/process_amd64.bpf",
-	"seccomp/built/process_net_amd64.bpf", "seccomp/built/process_net_owner_amd64.bpf", "seccomp/built/process_owner_amd64.bpf",
-	"seccomp/built/strict_amd64.bpf", "cmd/brig-bench/internal/peers/docker_amd64.bpf"}
+var binaries = regexp.MustCompile(`^seccomp/built/\w+_amd64\.bpf$|^cmd/brig-bench/internal/peers/docker_amd64\.bpf$`)
 
 // source is a Go file that is not a test.
 type source struct {
@@ -280,7 +277,7 @@ func TestNoBinariesAndNoMachinePaths(t *testing.T) {
 		machine = append(machine, []byte("/work/"+dir))
 	}
 	tree(t, func(path string, text []byte) {
-		if bytes.IndexByte(text, 0) >= 0 && !slices.Contains(binaries, filepath.ToSlash(path)) {
+		if bytes.IndexByte(text, 0) >= 0 && !binaries.MatchString(filepath.ToSlash(path)) {
 			t.Errorf("%s is a binary file", path)
 		}
 		for _, m := range machine {

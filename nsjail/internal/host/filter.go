@@ -21,7 +21,7 @@ func (h *Host) lookFilter(s *spec.Spec) (err error) {
 	}
 	name := cmp.Or(s.Seccomp, "default")
 	if slices.Contains(seccomp.Presets(), name) {
-		h.Filter, err = seccomp.PresetFilter(name, h.Kernel.target())
+		h.Filter, err = seccomp.PresetFilter(name, h.Kernel.target(), !s.NoInit)
 		return err
 	}
 	profile, data, err := readProfile(name)
@@ -58,7 +58,7 @@ func (h *Host) LookGuard(s *spec.Spec) error {
 	if !spec.FileProfile(s.Seccomp) && (!WritesHost(s) || s.Seccomp != "unconfined") {
 		return nil
 	}
-	bpf, err := seccomp.GuardFilter(WritesHost(s))
+	bpf, err := seccomp.GuardFilter(WritesHost(s), !s.NoInit)
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,9 @@ func ReadProfile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// FilterTable returns the effective system-call filter of a Spec's Seccomp on this machine, as text.
-func FilterTable(name string) (string, error) {
+// FilterTable returns the effective system-call filter of a Spec's Seccomp on this machine, as text. init reports
+// whether process 1 is brig's init.
+func FilterTable(name string, init bool) (string, error) {
 	if name == "unconfined" {
 		return "no filter: every system call is allowed\n", nil
 	}
@@ -118,6 +119,9 @@ func FilterTable(name string) (string, error) {
 	h, err := LookVersion()
 	if err != nil {
 		return "", err
+	}
+	if !spec.FileProfile(name) {
+		p = p.WithInit(init)
 	}
 	t, err := p.Resolve(h.Kernel.target())
 	if err != nil {

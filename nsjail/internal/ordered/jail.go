@@ -84,8 +84,8 @@ type Jail struct {
 	Net    spec.Spec // its Net, Egress and Seccomp
 }
 
-// hasInit reports whether a process stays with the payload: it reaps, and holds the locks and the descriptor to sync.
-func (j *Jail) hasInit() bool {
+// HasInit reports whether a process stays with the payload: it reaps, and holds the locks and the descriptor to sync.
+func (j *Jail) HasInit() bool {
 	return !j.NoInit && (j.NewPID || len(j.LockFiles) > 0 || j.SyncFD != NoFD)
 }
 

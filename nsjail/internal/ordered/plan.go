@@ -34,7 +34,7 @@ type resolver struct {
 
 // Resolve returns the plan. p is that of plan.Bounds, which has the control group and the sockets.
 func Resolve(j *Jail, f *Facts, p *plan.Plan) (*plan.Plan, error) {
-	r := &resolver{Jail: j, f: f, plan: p, init: j.hasInit(), first: max(minFirst, f.Highest+1)}
+	r := &resolver{Jail: j, f: f, plan: p, init: j.HasInit(), first: max(minFirst, f.Highest+1)}
 	if err := r.check(); err != nil {
 		return nil, err
 	}

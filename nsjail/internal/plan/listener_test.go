@@ -12,7 +12,7 @@ import (
 
 // A plan has the listener, or the reason why there is none.
 func TestPlansSayWhoListens(t *testing.T) {
-	bpf := must.Get(seccomp.PresetFilter("default", seccomp.Target{Arch: runtime.GOARCH}))(t)
+	bpf := must.Get(seccomp.PresetFilter("default", seccomp.Target{Arch: runtime.GOARCH}, true))(t)
 	for _, test := range []struct {
 		why     string
 		noInit  bool
