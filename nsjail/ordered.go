@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"brig/internal/program"
 	"brig/internal/sys"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
@@ -66,7 +67,7 @@ func (r *Runner) CommandOrdered(j *OrderedJail, spawned func(pid int) error) *Cm
 func (c *Cmd) startOrdered() error {
 	if !c.runner.launcher.Forked {
 		return spec.HostError("launcher", "it could not be forked before the program started",
-			"give it a stdin, a stdout and a stderr")
+			"raise the limits on processes and open files (ulimit -u, ulimit -n)")
 	}
 	h, err := c.lookBounds()
 	if err != nil {
@@ -100,6 +101,11 @@ func (c *Cmd) startOrdered() error {
 	}
 	c.mark(momentSpawned)
 	c.jail = *j
+	if c.Spec.NoInit && !c.plan.Stays { // the launcher guards the jail, and must hold no descriptor of the caller's
+		if err := closeAll(c.runner.launcher, facts.Inherited); err != nil {
+			return c.undo(err)
+		}
+	}
 	if c.spawned != nil {
 		err := c.spawned(c.pid)
 		if err == nil {
@@ -110,6 +116,17 @@ func (c *Cmd) startOrdered() error {
 		}
 	}
 	return c.follow()
+}
+
+// closeAll closes descriptors in a launcher but the standard streams, which this process holds, too.
+func closeAll(l *launcher.Launcher, fds []int) error {
+	p := program.New(int(launcher.SlotUser))
+	for _, fd := range fds {
+		if fd > 2 {
+			p.Add("descriptors", unix.SYS_CLOSE, program.Int(fd))
+		}
+	}
+	return launcher.Perform(l, "descriptors", p)
 }
 
 // Leave hands the payload to the process that the caller has started, if that is this one's parent, and reports whether

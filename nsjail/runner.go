@@ -219,7 +219,7 @@ func (r *Runner) Retire() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for c := range r.jails {
-		if c.Spec.NoInit && c.ordered == nil {
+		if c.Spec.NoInit && !c.plan.Stays {
 			return nil
 		}
 	}

@@ -2,6 +2,8 @@ package main
 
 /*
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -78,9 +80,18 @@ static uint32_t guess(char **argv, int *leaves) {
 			if (!strcmp(*argv, words[k].word)) set |= words[k].set;
 		if (!strcmp(*argv, "--share-net")) set &= ~CLONE_NEWNET;
 		if (!strcmp(*argv, "--json-status-fd")) *leaves = 0;
+		if (!*leaves && !strcmp(*argv, "--as-pid-1")) return 0; // for an orphan guard
 		if (!strcmp(*argv, "--args") || !strcmp(*argv, "--userns") || !strcmp(*argv, "--pidns")) return *leaves = 0;
 	}
 	return set;
+}
+
+// fill_streams opens /dev/null for each standard stream that the caller has closed, or the launcher's sockets would
+// take its place: poll(2). They close with execve(2), so that the payload's are closed as the caller's.
+static void fill_streams(void) {
+	struct pollfd p[3] = {{.fd = 0}, {.fd = 1}, {.fd = 2}};
+	for (int n = poll(p, 3, 0) > 0 ? 3 : 0; n-- > 0;)
+		if (p[2 - n].revents & POLLNVAL && open("/dev/null", O_RDWR | O_CLOEXEC) < 0) return;
 }
 
 // default_jail guesses for brig run and brig isolate. The first process enters a group of version 1 by itself. In
@@ -105,6 +116,7 @@ uint32_t brig_launcher_wanted(int argc, char **argv, uint32_t *namespaces, uint3
 	int at = 1 + !!strcmp(name, "isolate");
 	if (!strcmp(name, "bwrap") || (at == 2 && argc > 1 && !strcmp(argv[1], "bwrap"))) {
 		int leaves;
+		fill_streams();
 		*namespaces = guess(argv, &leaves);
 		return 2 + leaves;
 	}

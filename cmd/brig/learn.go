@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -135,8 +134,8 @@ func newLearner(inv *invocation, std cli.Stdio) (*learner, error) {
 	if err == nil {
 		l.dir, err = filepath.EvalSymlinks(wd)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the current directory: %w; change to one that exists", err)
+	if err != nil { // it has been removed, or the caller may not search it: nothing in it can be proposed
+		l.dir = "/"
 	}
 	for i := range s.Mounts {
 		if m := &s.Mounts[i]; m.Source != "" && m.Type != nsjail.MountSymlink {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,15 +23,19 @@ type Facts struct {
 	Parent   bool   // the launcher is the process that the caller has started
 	Caps     uint64 // in effect, for root
 	LastCap  int
-	Cwd      string // as the caller calls it
+	Cwd      string // as the caller calls it; "" where it has been removed
 	CwdThere bool   // it exists in the jail, as far as the steps tell
 	Home     string // likewise HOME, or ""
 	Terminal string // the device of stdout, or ""
 	Sources  []Source
 	Covers   []string // the parts of /proc that are to be read-only
 	Files    spec.Rlimit
-	Highest  int // the highest descriptor that the payload inherits
-	Kernel   host.Kernel
+	// Inherited are the descriptors that the payload inherits, and Highest is the highest of them.
+	Inherited []int
+	Highest   int
+	Kernel    host.Kernel
+
+	targets []string // of the steps, absolute and clean
 }
 
 // Source is what a step refers to on the host.
@@ -49,10 +54,11 @@ type Source struct {
 func Look(j *Jail, h *host.Host, launcher int) (*Facts, error) {
 	f := &Facts{UID: os.Getuid(), GID: os.Getgid(), Kernel: h.Kernel, LastCap: h.LastCap,
 		Parent: launcher == os.Getppid()}
-	var err error
-	if f.Cwd, err = os.Getwd(); err != nil {
-		return nil, err
+	f.Cwd, _ = os.Getwd()
+	if f.Cwd == "" { // the caller may not search it, or it has been removed: getcwd(2)
+		f.Cwd, _ = unix.Getwd()
 	}
+	var err error
 	var data [2]unix.CapUserData
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	if err := unix.Capget(&hdr, &data[0]); err != nil {
@@ -64,17 +70,19 @@ func Look(j *Jail, h *host.Host, launcher int) (*Facts, error) {
 		return nil, os.NewSyscallError("prlimit", err)
 	}
 	f.Files = spec.Rlimit{Soft: int64(files.Cur), Hard: int64(files.Max)}
-	if f.Highest, err = highest(); err != nil {
+	if f.Inherited, err = inherited(); err != nil {
 		return nil, err
 	}
+	f.Highest = slices.Max(append(f.Inherited, 0))
 	for i := range j.Steps {
+		f.targets = append(f.targets, path.Clean("/"+j.Steps[i].Target))
 		src, err := f.look(j, i)
 		if err != nil {
 			return nil, err
 		}
 		f.Sources = append(f.Sources, src)
 	}
-	f.CwdThere = f.there(j, f.Cwd)
+	f.CwdThere = f.Cwd != "" && f.there(j, f.Cwd)
 	for _, e := range j.Env {
 		if home, ok := strings.CutPrefix(e, "HOME="); ok && f.there(j, home) {
 			f.Home = home
@@ -83,15 +91,13 @@ func Look(j *Jail, h *host.Host, launcher int) (*Facts, error) {
 	return f, nil
 }
 
-// highest returns the highest descriptor without FD_CLOEXEC: fcntl(2). The process has inherited these alone.
-func highest() (most int, err error) {
+// inherited returns the descriptors without FD_CLOEXEC: fcntl(2). The process has inherited these alone.
+func inherited() ([]int, error) {
 	list, err := sys.Numbers("/proc/self/fd")
-	for _, n := range list {
-		if fl, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil && fl&unix.FD_CLOEXEC == 0 {
-			most = max(most, n)
-		}
-	}
-	return most, err
+	return slices.DeleteFunc(list, func(n int) bool {
+		fl, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0)
+		return err != nil || fl&unix.FD_CLOEXEC != 0
+	}), err
 }
 
 // look examines what step i refers to.
@@ -127,7 +133,7 @@ func (f *Facts) look(j *Jail, i int) (src Source, err error) {
 
 // abs returns an absolute path. It does not shorten it: ".." behind a symbolic link leads elsewhere.
 func (f *Facts) abs(p string) string {
-	if path.IsAbs(p) {
+	if path.IsAbs(p) || f.Cwd == "" {
 		return p
 	}
 	return f.Cwd + "/" + p
@@ -142,6 +148,8 @@ func (f *Facts) bindSource(s *Step) (src Source, err error) {
 			err = unix.Fstat(s.FD, &st)
 		}
 		src.Dev, src.Ino = st.Dev, st.Ino
+	} else if !path.IsAbs(src.Path) {
+		err = unix.ENOENT // the caller's directory has been removed, and nothing can be in it
 	} else if _, err = sys.Retry(func() (int, error) { return 0, unix.Stat(src.Path, &st) }); err == nil {
 		src.Path, err = filepath.EvalSymlinks(src.Path)
 	}
@@ -180,7 +188,7 @@ func (f *Facts) onHost(j *Jail, p string, before int) (at string, from int) {
 	link := false // an earlier step has made a symbolic link there
 	for i := range j.Steps[:before] {
 		s := &j.Steps[i]
-		target := path.Clean("/" + s.Target)
+		target := f.targets[i]
 		below, ok := strings.CutPrefix(p, strings.TrimSuffix(target, "/"))
 		if !ok || below != "" && below[0] != '/' {
 			continue
@@ -219,7 +227,7 @@ func (f *Facts) there(j *Jail, dir string) bool {
 	dir = path.Clean("/" + dir)
 	for i := max(from, 0); i < len(j.Steps); i++ { // a step makes the directories above its target
 		s := &j.Steps[i]
-		below, ok := strings.CutPrefix(path.Clean("/"+s.Target), dir)
+		below, ok := strings.CutPrefix(f.targets[i], dir)
 		made := below != "" && (below[0] == '/' || dir == "/")
 		switch s.Kind {
 		case Hostname, Chmod:
@@ -238,17 +246,18 @@ func (f *Facts) there(j *Jail, dir string) bool {
 // earlier step. What else is there is an error.
 func (f *Facts) sameLink(j *Jail, i int) (bool, error) {
 	s := &j.Steps[i]
-	at, from := f.onHost(j, s.Target, i)
+	target := f.targets[i]
+	at, from := f.onHost(j, target, i)
 	text, err := "", error(unix.ENOENT)
 	switch {
-	case from >= 0 && path.Clean("/"+j.Steps[from].Target) == path.Clean("/"+s.Target):
+	case from >= 0 && f.targets[from] == target:
 		err = unix.EINVAL // a mount point is no symbolic link
 	case at != "":
 		text, err = os.Readlink(filepath.Clean(at))
 	}
 	for k := max(from, 0); k < i; k++ {
-		if e := &j.Steps[k]; e.Kind == Symlink && path.Clean("/"+e.Target) == path.Clean("/"+s.Target) {
-			text, err = e.Source, nil
+		if j.Steps[k].Kind == Symlink && f.targets[k] == target {
+			text, err = j.Steps[k].Source, nil
 		}
 	}
 	detail := ""
@@ -263,7 +272,7 @@ func (f *Facts) sameLink(j *Jail, i int) (bool, error) {
 		return false, nil
 	}
 	for k := range i { // what is mounted by way of a link of the host may cover it: then symlinkat(2) tells
-		at, _ := f.onHost(j, j.Steps[k].Target, k)
+		at, _ := f.onHost(j, f.targets[k], k)
 		if _, err := os.Readlink(at); err == nil && j.Steps[k].Kind != Symlink {
 			return false, nil
 		}

@@ -93,9 +93,9 @@ func (r *resolver) check() error {
 	case r.Limits.Processes > 0 && r.plan.Enforced["processes"] == "" && !r.countsProcesses():
 		return spec.HostError("BRIG_PIDS", "no control group can be made, and RLIMIT_NPROC does not bound this caller",
 			"give it a control group, as `brig doctor` tells, or drop the variable")
-	case r.Bounded() && !(r.NewPID && r.init):
+	case r.Bounded() && !r.NewPID:
 		return spec.CallerError("BRIG_*", "limits end a jail with all of its processes, which takes a pid namespace",
-			"add --unshare-pid, without --as-pid-1")
+			"add --unshare-pid")
 	}
 	return nil
 }

@@ -11,15 +11,11 @@ import (
 	"brig/nsjail"
 )
 
-// maxWords is how many words a command line may have, those of --args included.
-const maxWords = 9000
-
 // parser is the state between the words.
 type parser struct {
-	o     *Options
-	read  func(fd int) ([]byte, error)
-	words int  // met so far
-	file  bool // the words are those of --args
+	o    *Options
+	read func(fd int) ([]byte, error)
+	file bool // the words are those of --args
 
 	next  int // --perms, or -1
 	bytes uint64
@@ -32,7 +28,7 @@ type parser struct {
 func Parse(args []string, read func(fd int) ([]byte, error)) (*Options, error) {
 	o := &Options{UID: -1, GID: -1, SyncFD: NoFD, BlockFD: NoFD, UsernsBlockFD: NoFD, InfoFD: NoFD, StatusFD: NoFD,
 		SeccompFD: NoFD, UsernsFD: NoFD, Userns2FD: NoFD, PIDNSFD: NoFD}
-	p := &parser{o: o, read: read, words: len(args), next: -1, given: map[string]bool{}}
+	p := &parser{o: o, read: read, next: -1, given: map[string]bool{}}
 	rest, err := p.parse(args)
 	if err != nil || o.Help || o.Version {
 		return o, err
@@ -46,9 +42,6 @@ func Parse(args []string, read func(fd int) ([]byte, error)) (*Options, error) {
 
 // parse applies options up to the first word that is none, and returns the words from there on.
 func (p *parser) parse(args []string) ([]string, error) {
-	if p.words > maxWords {
-		return nil, failf("Exceeded maximum number of arguments %d", maxWords)
-	}
 	rows := table()
 	for len(args) > 0 {
 		word := args[0]
@@ -139,7 +132,6 @@ func (p *parser) argsFile(v []string) error {
 		return nil
 	}
 	list := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
-	p.words += len(list)
 	p.file = true
 	_, err = p.parse(list) // as in bubblewrap, a command there is ignored
 	p.file = false
