@@ -18,7 +18,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # Static: one file that runs on any Linux and inside any root, with the libseccomp that it was tested with.
 STATIC := GO='$(GO)' scripts/static.sh
 
-.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean package test-all test-arm64 test-docs test-egress test-guests test-long test-mcp test-net test-package test-systemd test-vm
+.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean package test-agents test-all test-arm64 test-docs test-egress test-guests test-long test-mcp test-net test-package test-systemd test-vm
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -70,6 +70,10 @@ test-mcp: build ## the MCP inspector lists and calls every tool of brigd mcp, ov
 	@GO='$(GO)' scripts/deps.sh mcp
 	@scripts/mcp-inspector.sh bin/brigd
 
+test-agents: build ## srt and Codex, unmodified, run commands with brig as their bubblewrap (installs them from npm into bin)
+	@GO='$(GO)' scripts/deps.sh agents
+	@scripts/agents.sh bin/brig
+
 test-vm: deps-vm ## the suites under Debian's kernels 6.1 and 6.12, in guests (VM_SET=quick, VM_LANES, VM_RUN)
 	@GO='$(GO)' scripts/vm/all.sh
 
@@ -109,25 +113,22 @@ bench-deps: ## install what make bench compares brig with, as far as Debian has 
 	@GO='$(GO)' scripts/deps.sh bench
 
 install: build ## install the binaries, the manual pages and the completions under PREFIX (/usr/local)
-	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/man/man8'
-	install -m 755 $(BIN)/brig $(BIN)/brigd $(BIN)/brigd-queue '$(DESTDIR)$(PREFIX)/bin/'
+	@# ISOLATE=1, BWRAP=1: under these names, too
+	scripts/programs.sh install '$(DESTDIR)$(PREFIX)' $(BIN) $(if $(ISOLATE),isolate) $(if $(BWRAP),bwrap)
+	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/man/man8'
 	install -m 644 docs/brig.1 '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1'
 	install -m 644 docs/brigd.8 docs/brigd-queue.8 '$(DESTDIR)$(PREFIX)/share/man/man8/'
 	install -d '$(DESTDIR)$(PREFIX)/share/doc/brig/docs'
 	install -m 644 README.md SPECIFICATION.md THREATS.md SECURITY.md '$(DESTDIR)$(PREFIX)/share/doc/brig/'
 	install -m 644 docs/*.md docs/tools.example.yaml '$(DESTDIR)$(PREFIX)/share/doc/brig/docs/'
 	@scripts/completions.sh $(HOST_BIN) '$(DESTDIR)$(PREFIX)/share'
-	@test -z '$(ISOLATE)' || ln -s brig '$(DESTDIR)$(PREFIX)/bin/isolate' # make install ISOLATE=1; never over another one
-	@test -z '$(BWRAP)' || ln -s brig '$(DESTDIR)$(PREFIX)/bin/bwrap' # likewise BWRAP=1
 
 uninstall: ## remove what install has put under PREFIX
-	rm -f '$(DESTDIR)$(PREFIX)/bin/brig' '$(DESTDIR)$(PREFIX)/bin/brigd' '$(DESTDIR)$(PREFIX)/bin/brigd-queue'
+	scripts/programs.sh remove '$(DESTDIR)$(PREFIX)'
 	rm -f '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1' '$(DESTDIR)$(PREFIX)/share/man/man8/'brigd.8 \
 	  '$(DESTDIR)$(PREFIX)/share/man/man8/'brigd-queue.8
 	@scripts/completions.sh -r '$(DESTDIR)$(PREFIX)/share'
 	rm -rf '$(DESTDIR)$(PREFIX)/share/doc/brig'
-	@test "$$(readlink '$(DESTDIR)$(PREFIX)/bin/isolate')" != brig || rm '$(DESTDIR)$(PREFIX)/bin/isolate'
-	@test "$$(readlink '$(DESTDIR)$(PREFIX)/bin/bwrap')" != brig || rm '$(DESTDIR)$(PREFIX)/bin/bwrap'
 
 clean: ## remove what make has made
 	rm -rf bin dist

@@ -1,5 +1,5 @@
 #!/bin/bash
-# deps.sh build|test|mcp|package|test-package|docs|arm64|systemd|vm|bench: install what is missing, or say what is. Quick and silent when everything is there.
+# deps.sh build|test|mcp|agents|package|test-package|docs|arm64|systemd|vm|bench: install what is missing, or say what is. Quick and silent when everything is there.
 set -euo pipefail
 what=${1:-build}
 go=${GO:-go}
@@ -65,6 +65,12 @@ fi
 if [ "$what" = mcp ]; then
 	need nodejs command node
 	need npm command npm
+fi
+if [ "$what" = agents ]; then
+	need nodejs command node
+	need npm command npm
+	need ripgrep command rg
+	need socat command socat
 fi
 if [ "$what" = bench ]; then
 	need bubblewrap command bwrap

@@ -64,6 +64,8 @@ type Facts struct {
 	Egress, EveryPort Trial
 	// Etc are names in /etc that something in /usr has a link to and a default jail lacks.
 	Etc []string
+	// Agents are the programs on PATH that would start brig where it is their bubblewrap.
+	Agents []Agent
 	// Unread lists what could not be read in time.
 	Unread []string
 }
@@ -115,7 +117,7 @@ func Diagnose(f *Facts) []Finding {
 		}
 		list = append(list, x)
 	}
-	return list
+	return append(list, f.agents()...)
 }
 
 // Works reports whether a default jail works, according to Diagnose.

@@ -39,6 +39,8 @@ func Examine(ctx context.Context, try func(context.Context, spec.Spec) Trial) *F
 	if f.Host != nil {
 		readWithin(f, "links of /usr", linkTime, func() []string { return lookLinks(f.Host) }, func(l []string) { f.Etc = l })
 	}
+	readWithin(f, "agents", readTime, func() []Agent { return lookAgents(os.Getenv("PATH"), os.Getenv("HOME")) },
+		func(l []Agent) { f.Agents = l })
 	f.tryJails(ctx)
 	return f
 }
