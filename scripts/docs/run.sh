@@ -36,6 +36,7 @@ answers() { # SOCKET|tcp:ADDRESS:PORT: waits until a server accepts
 fail() {
 	echo "docs: FAIL: $section: $1"
 	failed=1
+	if [ "$section" = 'README, installing' ]; then exit 1; fi # the rest needs it
 }
 
 # begin NAME: a new section
