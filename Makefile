@@ -45,7 +45,7 @@ run: build ## the demo: an agent's analysis of real data that then tries to brea
 test: deps-test build ## every package as root and as an ordinary user: at most 7 minutes on two cores (test-all: the rest)
 	@GO='$(GO)' scripts/test.sh
 
-test-all: check test-long test-net test-mcp test-package test-docs ## what make test leaves out: half an hour more
+test-all: check test-long test-net test-mcp test-agents test-package test-docs ## what make test leaves out: half an hour more
 
 test-long: deps-test build ## the tests that make test leaves out
 	@GO='$(GO)' scripts/test.sh long
