@@ -2,7 +2,9 @@ package nsjail
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"time"
 
 	"brig/internal/sys"
 	"brig/nsjail/internal/launcher"
@@ -26,12 +28,15 @@ func CatchSignals() *Signals {
 	return &Signals{}
 }
 
-// Next waits for a signal and returns it. It returns false after Close. A SIGTSTP that is followed by a SIGCONT is
-// dropped, as the kernel drops a pending one: signal(7).
+// Next waits for a signal and returns it, or 0 after Wake. It returns false after Close. A SIGTSTP that is followed by
+// a SIGCONT is dropped, as the kernel drops a pending one: signal(7).
 func (s *Signals) Next() (unix.Signal, bool) {
 	var b [64]byte
 	for len(s.queue) == 0 {
 		n, err := s.pipe.Read(b[:])
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return 0, s.pipe.SetReadDeadline(time.Time{}) == nil
+		}
 		if err != nil { // it is closed, or there is none
 			return 0, false
 		}
@@ -46,6 +51,13 @@ func (s *Signals) add(b []byte) {
 	s.queue = append(s.queue, b...)
 	if last := bytes.LastIndexByte(s.queue, byte(unix.SIGCONT)); last >= 0 {
 		s.queue = append(bytes.ReplaceAll(s.queue[:last], []byte{byte(unix.SIGTSTP)}, nil), s.queue[last:]...)
+	}
+}
+
+// Wake makes a call of Next that waits, or the next one that would, return 0 and true.
+func (s *Signals) Wake() {
+	if s.pipe != nil {
+		_ = s.pipe.SetReadDeadline(time.Unix(1, 0)) // an error means that it is closed
 	}
 }
 

@@ -91,8 +91,9 @@ func (t *planTemplate) sameSources(h *host.Host) bool {
 
 // run returns the Host for one run: the template's facts with the sources, variables and guard of the run. mounts is
 // warmRoot.mounts.Changes now.
-func (t *planTemplate) run(s *spec.Spec, mounts int64) (*host.Host, error) {
+func (t *planTemplate) run(c *Cmd, s *spec.Spec, mounts int64) (*host.Host, error) {
 	h := *t.prefix.Plan.Host
+	h.Within(c.ctx, setUpEnd(c))
 	h.Sources, h.Partial, h.Env = map[string]*host.Source{}, nil, nil
 	table, sources := true, h.LookSources
 	switch root := t.prefix.Plan.Host.Sources["rootfs"]; { // mounts below a source decide how it is shown

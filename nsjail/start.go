@@ -86,7 +86,7 @@ func (c *Cmd) begin() (err error) {
 
 // startCold creates the jail from the host's root.
 func (c *Cmd) startCold() (err error) {
-	host, err := host.Look(&c.Spec)
+	host, err := host.LookWithin(c.ctx, setUpEnd(c), &c.Spec)
 	if err != nil {
 		return err
 	}
@@ -110,6 +110,14 @@ func (c *Cmd) startCold() (err error) {
 	c.mark(momentSpawned)
 	c.jail = *j
 	return c.follow()
+}
+
+// setUpEnd returns when the time of a jail that is being made is over, or the zero time if that is not bounded.
+func setUpEnd(c *Cmd) (end time.Time) {
+	if wall := time.Duration(c.Spec.Limits.Wall); wall > 0 {
+		end = c.marks[momentStarted].Add(wall)
+	}
+	return end
 }
 
 // create plans the jail and creates its first process.

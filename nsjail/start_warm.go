@@ -90,7 +90,7 @@ func (w *warmStart) meanwhile(j *jail) error {
 func (w *warmStart) write(t *planTemplate) (err error) {
 	w.close()
 	c := w.cmd
-	if w.host, err = t.run(&c.Spec, c.runner.tree.mounts.Changes()); err != nil {
+	if w.host, err = t.run(c, &c.Spec, c.runner.tree.mounts.Changes()); err != nil {
 		return err
 	}
 	if err := errors.Join(c.runner.volumes.look(&c.Spec, w.host), c.openStores(w.host), c.makeGhosts(w.host)); err != nil {

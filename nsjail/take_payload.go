@@ -67,7 +67,7 @@ func (c *Cmd) planFor(s *spec.Spec, k *kind) *plan.Plan {
 		return nil
 	}
 	if s.Rootfs.Path != "" {
-		now, err := c.from.run(s, c.runner.tree.mounts.Changes())
+		now, err := c.from.run(c, s, c.runner.tree.mounts.Changes())
 		if err != nil {
 			return nil
 		}

@@ -60,7 +60,8 @@ func run(inv *invocation, std cli.Stdio) int {
 		code := std.Fail(err.Error())
 		return cmp.Or(deliver(out, &reported{Result: failedResult(inv, err)}, nil, std), code)
 	}
-	c := runner.CommandSpec(context.Background(), inv.spec)
+	u := newSetUp(std)
+	c := runner.CommandSpec(u, inv.spec)
 	c.Stdin, c.Stdout, c.Stderr = std.In, std.Out, std.Err
 	if log != nil {
 		c.NetworkLog = log
@@ -72,7 +73,7 @@ func run(inv *invocation, std cli.Stdio) int {
 			c.Spec.Limits.Output = nsjail.DefaultCapture
 		}
 	}
-	result, code := perform(runner, c, inv, std)
+	result, code := perform(runner, c, inv, u)
 	if (inv.json || len(out) > 0) && result.SpecDigest == "" {
 		result.SpecDigest = c.Spec.Digest()
 	}
@@ -138,8 +139,9 @@ func newRunner(inv *invocation) (*nsjail.Runner, error) {
 }
 
 // perform runs the jail and reports how it ended.
-func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std cli.Stdio) (*nsjail.Result, int) {
-	result, started, err := await(runner, c, inv, std)
+func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, u *setUp) (*nsjail.Result, int) {
+	std := u.std
+	result, started, err := await(runner, c, inv, u)
 	switch {
 	case err != nil && !started:
 		return failedResult(inv, err), startCode(inv, err, std)
@@ -152,24 +154,26 @@ func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std cli.Stdi
 // await starts the jail, forwards signals and the terminal, and waits. It restores the caller's terminal before it
 // returns, so that messages are displayed correctly.
 func await(
-	runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std cli.Stdio,
+	runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, u *setUp,
 ) (result *nsjail.Result, started bool, err error) {
 	var s *screen
 	if c.Spec.TTY {
-		if s, err = terminal(c, std); err != nil {
+		if s, err = terminal(c, u.std); err != nil {
 			return nil, false, err
 		}
 		defer s.restore()
-		c.Stdin = listen(c, inv, std)
+		u.restore = s.restore
+		c.Stdin = listen(c, inv, u.std)
 	}
 	caught := nsjail.CatchSignals()
+	defer forwardSignals(c, caught, s, u)()
 	if err := c.Start(); err != nil {
 		return nil, false, err
 	}
 	if c.Spec.Limits.NeedsCopies() || c.Spec.Net == nsjail.NetEgress || len(c.Spec.Publish) > 0 {
 		useAllProcessors() // the keeper copies the output
 	}
-	defer forwardSignals(c, caught, s)()
+	u.begin(caught)
 	retired := runner.Retire()
 	result, err = c.Wait()
 	return result, true, errors.Join(err, retired)
@@ -199,6 +203,9 @@ func startCode(inv *invocation, err error, std cli.Stdio) int {
 func describe(inv *invocation, err error) string {
 	var e *nsjail.Error
 	if !errors.As(err, &e) {
+		if errors.Is(err, context.Canceled) {
+			return "a signal came before the command had begun; nothing has run"
+		}
 		return err.Error()
 	}
 	return e.Named(inv.where(e.Op))

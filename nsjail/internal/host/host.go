@@ -87,8 +87,7 @@ type Host struct {
 	// IPv6 is set if the kernel makes IPv6 sockets. It is read only if the Spec wants sockets.
 	IPv6 bool `json:"ipv6,omitempty"`
 
-	bound  int64  // bytes of the files that are shown as copies
-	mounts []byte // /proc/self/mountinfo
+	looking
 }
 
 // ProcFile is a path of Masks.

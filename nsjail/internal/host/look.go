@@ -2,12 +2,14 @@ package host
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"brig/internal/sys"
 	"brig/landlock"
@@ -20,7 +22,14 @@ import (
 // Look reads the machine for what a Spec needs of it. It is the only reading of the machine, and it changes nothing.
 // Close the Host when the jail has been started.
 func Look(s *spec.Spec) (*Host, error) {
+	return LookWithin(context.Background(), time.Time{}, s)
+}
+
+// LookWithin is Look which waits for no file system of another process or machine when the context has ended, or after
+// a time unless that is zero.
+func LookWithin(ctx context.Context, until time.Time, s *spec.Spec) (*Host, error) {
 	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}, Sources: map[string]*Source{}}
+	h.Within(ctx, until)
 	for _, step := range []func(*spec.Spec) error{h.lookVersion, h.lookKernel, h.lookIdentity, h.lookSystem, h.LookEnv,
 		h.lookFilter, h.lookListener, h.lookNetwork, h.LookSources, h.lookOwner, h.lookTier, h.lookLabels, h.lookGroup} {
 		if err := step(s); err != nil {

@@ -20,6 +20,10 @@ import (
 
 // LookSources opens every file of the host that the Spec names, once, before the payload exists.
 func (h *Host) LookSources(s *spec.Spec) error {
+	if s.Rootfs.Path != "" || len(s.Mounts) > 0 {
+		h.remote = remoteMounts(h.mounts)
+		h.below = s.Tier != spec.TierProcess // which is not searched
+	}
 	if s.Rootfs.Path != "" {
 		src, err := h.open("rootfs", s.Rootfs.Path)
 		if err != nil {
@@ -107,7 +111,11 @@ func (h *Host) open(key, path string) (*Source, error) {
 	if err != nil {
 		return nil, sourceError(key, path, err, "name a path that exists")
 	}
-	fd, err := unix.Open(abs, unix.O_PATH|unix.O_CLOEXEC, 0)
+	fd, err := h.openPath(key, path, abs)
+	var told *spec.Error
+	if errors.As(err, &told) {
+		return nil, err
+	}
 	if err != nil {
 		remedy := "name a path that exists"
 		switch {
@@ -138,6 +146,9 @@ func (h *Host) openMount(key string, m spec.Mount) (*Source, error) {
 func (h *Host) examine(key, path string, src *Source) (*Source, error) {
 	h.Sources[key] = src
 	fd, abs := src.Fd, src.Path
+	if err := h.answers(key, path, fd); err != nil {
+		return nil, err
+	}
 	var st, root unix.Stat_t
 	if err := errors.Join(unix.Fstat(fd, &st), unix.Stat("/", &root)); err != nil {
 		return nil, sourceError(key, path, err, "check the file system")
@@ -208,6 +219,17 @@ func (h *Host) copyBound(src *Source) error {
 }
 
 func (h *Host) copyFile(key, path string) error {
+	if len(h.remote) > 0 { // the file may be on one of them
+		var told *spec.Error
+		fd, err := h.openPath(key, path, path)
+		if err == nil {
+			err = h.answers(key, path, fd)
+			_ = unix.Close(fd) // O_PATH
+		}
+		if errors.As(err, &told) {
+			return err
+		}
+	}
 	b, err := readRegular(path, spec.MaxFileCopy)
 	switch {
 	case errors.Is(err, errNotRegular):
