@@ -202,6 +202,36 @@ func TestDeadSockets(t *testing.T) {
 	}
 }
 
+// What the payload cannot connect to, read or write keeps no jail away. TestOthersSockets of cmd/brig
+// has an ordinary caller.
+func TestOthersSockets(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("for root, who can make another user's")
+	}
+	for _, c := range []struct {
+		uid  int
+		mode uint32
+		ok   bool
+	}{{4321, 0o600, true}, {0, 0o700, true}, {1234, 0o600, false}, {1234, 0, false}, {4321, 0o666, false}, {4321, 0o620, false}} {
+		dir := t.TempDir()
+		must.Do(t, os.Chown(dir, 1234, 1235))
+		fd := must.Get(unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))(t)
+		must.Do(t, unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(dir, "s")}))
+		must.Do(t, unix.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
+		must.Do(t, os.Chown(filepath.Join(dir, "fifo"), 4321, 4321))
+		must.Do(t, os.Chown(filepath.Join(dir, "s"), c.uid, 4321))
+		must.Do(t, unix.Chmod(filepath.Join(dir, "s"), c.mode))
+		cmd := shell("test ! -w s && test ! -r fifo && test ! -w fifo && echo closed")
+		cmd.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}
+		if c.ok {
+			wantOutput(t, cmd, "closed")
+		} else if e := startError(t, cmd); !strings.Contains(e.Error(), `holds a socket of a running process, "s"`) {
+			t.Errorf("uid %d, mode %o: %v", c.uid, c.mode, e)
+		}
+		unix.Close(fd)
+	}
+}
+
 // A small file behind a read-only bind is a copy, with its x permission; a large one is the host's own, and a note in
 // the plan tells it.
 func TestBoundCopies(t *testing.T) {

@@ -29,9 +29,11 @@ func (h *Host) channels(s *spec.Spec, key string, m spec.Mount, src *Source) err
 	return h.walk(key, m.Source, src, func(dirfd int, path string, e os.DirEntry) error {
 		what := ""
 		switch {
+		case e.Type()&(os.ModeNamedPipe|os.ModeSocket) == 0 || h.closed(s, src, dirfd, e.Name()):
+			return nil
 		case e.Type()&os.ModeNamedPipe != 0:
 			what = "FIFO"
-		case e.Type()&os.ModeSocket != 0 && alive(dirfd, e.Name()):
+		case alive(dirfd, e.Name()):
 			what = "socket of a running process"
 		default:
 			return nil
@@ -40,6 +42,24 @@ func (h *Host) channels(s *spec.Spec, key string, m spec.Mount, src *Source) err
 			what, words.Quote(path)),
 			"remove it, share the tree with --input, or list sockets under --optional")
 	})
+}
+
+// closed reports whether the payload can neither read nor write a FIFO or a socket of somebody else's: connect(2) takes
+// write permission. An ordinary user's payload is that user. In root's idmapped mounts it is the source's owner, and
+// nobody may write to an inode of another user; below them may be others, where it is a user whom nothing belongs to.
+func (h *Host) closed(s *spec.Spec, src *Source, dirfd int, name string) bool {
+	var st unix.Stat_t
+	if err := unix.Fstatat(dirfd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return false
+	}
+	owner := int(st.Uid)
+	if h.Drop {
+		return h.Missing["idmap"] == "" && !slices.Contains(s.Optional, "idmap") && owner != src.UID &&
+			owner != h.PayloadUID && st.Mode&0o066 == 0 // the bits for the group bound an access control list, too: acl(5)
+	}
+	const flags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_EACCESS
+	return owner != h.UID && unix.Faccessat(dirfd, name, unix.W_OK, flags) == unix.EACCES &&
+		(st.Mode&unix.S_IFMT == unix.S_IFSOCK || unix.Faccessat(dirfd, name, unix.R_OK, flags) == unix.EACCES)
 }
 
 // alive reports whether a process has a socket bound to a file, in any network namespace. connect(2) with another type
