@@ -112,7 +112,8 @@ func (e *Engine) Images(c Caller) []ImageInfo {
 
 // mayHave reports whether the Rules and all policies allow an image.
 func (e *Engine) mayHave(c Caller, r *root) bool {
-	return c.Rules.allowsImage(r.name) && !slices.ContainsFunc(e.policiesOf(c), func(p *policy.Policy) bool { return !p.AllowsImage(r.name) })
+	return c.Rules.allowsImage(r.name) &&
+		!slices.ContainsFunc(e.policiesOf(c), func(p *policy.Policy) bool { return !p.AllowsImage(r.name) })
 }
 
 // imageOf makes the image that a request names the root of its Job. An image that does not exist is refused in the same

@@ -81,7 +81,7 @@ func (p *daemon) connectQueue(ctx context.Context, e *engine.Options) (err error
 	}
 	p.queued.rules = o.Rules
 	if p.c.Command != "worker" {
-		o.Queued, o.QueuedPerTenant = p.c.Gate.Queue, p.c.Gate.QueuePerCaller
+		o.Queued, o.QueuedPerTenant = p.c.Gate.Queue, cmp.Or(p.c.Gate.QueuePerCaller, p.c.Gate.Queue)
 	}
 	if p.queued.queue, err = queue.Connect(ctx, o); err != nil {
 		return fmt.Errorf("--jetstream: %w", err)
@@ -168,7 +168,7 @@ func (p *daemon) workerOptions() queue.WorkerOptions {
 		}
 		return queue.Short(dirs...)
 	}
-	return queue.WorkerOptions{Runner: p.local(), Slots: p.c.Slots(), Enter: p.places.Enter,
+	return queue.WorkerOptions{Runner: p.local(), Slots: p.c.Slots(), Share: p.c.SlotsPerCaller(), Enter: p.places.Enter,
 		RequireToken: p.c.RequireToken, Short: short,
 		Book: &queue.RuleBook{Own: p.queued.rules}}
 }
@@ -183,7 +183,7 @@ func (p *daemon) newGates() (gate, places *admit.Gate) {
 		gate = admit.New(o)
 		return gate, gate
 	}
-	inner := admit.Options{Running: o.Running, PerCaller: o.Running, Queue: p.c.MaxRequests + p.c.Slots(),
+	inner := admit.Options{Running: o.Running, PerCaller: o.PerCaller, Queue: p.c.MaxRequests + p.c.Slots(),
 		Waited: o.Waited}
 	o.Running = p.c.MaxRequests
 	o.PerCaller, o.Waited = o.Running, nil

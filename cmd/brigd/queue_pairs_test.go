@@ -31,7 +31,7 @@ func TestQueueThroughput(t *testing.T) {
 		pairs, runs = 1, 64
 	}
 	d := dir(t)
-	serve := []string{"serve", "--running", "2", "--listen"}
+	serve := []string{"serve", "--running", "2", "--per-caller", "2", "--listen"} // one caller may have all
 	load := func(p *proc, request map[string]any, runs int) time.Duration {
 		var callers sync.WaitGroup
 		begun := time.Now()

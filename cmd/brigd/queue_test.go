@@ -158,7 +158,7 @@ func TestQueueGivesUp(t *testing.T) {
 			"mounts": []any{map[string]any{"share": "go", "target": "/data"}}}, "Accept", "application/x-ndjson")
 	}()
 	for range 2 {
-		w := worker(t, "unix:"+d+"/q", append(share, "--slots", "2", "--running", "2", "--max-deliver", "2",
+		w := worker(t, "unix:"+d+"/q", append(share, "--slots", "3", "--running", "3", "--max-deliver", "2",
 			"--worker-name", "victim")...)
 		soon(t, "both run", func() bool {
 			_, h := w.do("GET", "/healthz", nil)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -51,6 +52,13 @@ func (c *Config) Slots() int {
 	return 0
 }
 
+// SlotsPerCaller returns how many of the slots one caller may have: the same part as of the places.
+func (c *Config) SlotsPerCaller() int {
+	places := c.Places()
+	own := cmp.Or(c.Gate.PerCaller, max(1, places*3/4)) // as package admit does
+	return max(1, c.Slots()*own/places)
+}
+
 func jetstreamFlags(c *Config) []cli.Flag {
 	j := &c.JetStream
 	return []cli.Flag{
@@ -98,6 +106,10 @@ func (c *Config) checkJetStream(command string) error {
 	}
 	if command == "worker" && j.At == "" {
 		return c.wrong(true, "jetstream.at", ": a worker needs a queue; add --jetstream nats://HOST:PORT")
+	}
+	if err := c.wrong(j.At != "" && c.Gate.Queue == 0, "queue.waiting",
+		": a queue in which no run may be is none; write a number above 0, or leave --jetstream out"); err != nil {
+		return err
 	}
 	if j.Own() {
 		if err := c.useless(true, " is about the servers of others, and --jetstream names a directory; leave it out",

@@ -46,3 +46,14 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// A bound of no run is none that the queue could hold.
+func TestNoQueueOfNone(t *testing.T) {
+	if _, err := Parse("serve", []string{"--jetstream", "q", "--queue", "0"}); err == nil {
+		t.Error("it is taken")
+	}
+	c, err := Parse("serve", []string{"--jetstream", "q", "--running", "4", "--slots", "8"})
+	if err != nil || c.SlotsPerCaller() != 6 {
+		t.Errorf("%v: one caller has %d of 8 slots", err, c.SlotsPerCaller())
+	}
+}

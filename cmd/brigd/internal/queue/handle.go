@@ -41,6 +41,9 @@ func (w *Worker) handle(m *nats.Msg, free func()) {
 	d := &delivery{Worker: w, m: m, number: meta.Sequence.Stream, tries: int(meta.NumDelivered)}
 	defer d.beat()()
 	ctx := context.Background()
+	if d.tries > 1 {
+		d.tries -= min(d.tries-1, int(w.left(ctx, d.number)))
+	}
 	most := w.Queue.o.MaxDeliver
 	size, _ := strconv.Atoi(m.Header.Get(sizeHeader)) // 0 if there is no object
 	if err := trying(ctx, patience, size, d.open); err != nil && (errors.Is(err, errPermanent) || d.tries > most) {

@@ -65,9 +65,14 @@ func lanes() (list []lane) {
 // laneOf returns the lane of a tenant for an urgency: see engine.Request.
 func laneOf(urgency int, tenant string) lane {
 	c := classes[1-max(-1, min(1, urgency))]
+	return lane{c.name, numberOf(tenant, c.lanes)}
+}
+
+// numberOf returns the number of a tenant's lane, of so many.
+func numberOf(tenant string, lanes int) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(tenant)) // a hash.Hash never fails
-	return lane{c.name, int(h.Sum32() % uint32(c.lanes))}
+	return int(h.Sum32() % uint32(lanes))
 }
 
 // consumer returns the name of the lane's consumer.

@@ -23,8 +23,8 @@ type Options struct {
 	AckWait time.Duration
 	// MaxDeliver is how often a run is started at most (3).
 	MaxDeliver int
-	// Queued is how many runs may be in the queue, and QueuedPerTenant how many of one tenant in one class. 0 leaves
-	// those of an existing queue as they are.
+	// Queued is how many runs may be in the queue, and QueuedPerTenant how many of one tenant. 0 leaves those of an
+	// existing queue as they are.
 	Queued, QueuedPerTenant int
 	// KeepResults is how long results are kept, when the queue is made (24 h).
 	KeepResults time.Duration

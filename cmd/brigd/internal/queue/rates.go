@@ -14,6 +14,8 @@ type rates struct {
 	mu      sync.Mutex
 	length  int
 	leader  string        // of the runs' stream, in a cluster
+	last    uint64        // the number of the newest message then
+	newest  uint64        // the number of the newest message that is known
 	left    uint64        // runs that have left the queue since it was made
 	perSec  float64       // runs that leave it each second: a moving average
 	offset  time.Duration // of the server's clock from ours
@@ -68,6 +70,7 @@ func (q *Queue) sample(ctx context.Context) {
 		r.perSec += (float64(left-r.left)/passed - r.perSec) / 3
 	}
 	r.length, r.left, r.sampled = int(info.State.Msgs), left, now
+	r.last, r.newest = info.State.LastSeq, max(r.newest, info.State.LastSeq)
 	if info.Cluster != nil {
 		r.leader = info.Cluster.Leader
 	}
@@ -88,6 +91,21 @@ func (q *Queue) waited(stored time.Time) time.Duration {
 	q.rates.mu.Lock()
 	defer q.rates.mu.Unlock()
 	return max(0, time.Since(stored)+q.rates.offset)
+}
+
+// stored notes the number of a message that was stored.
+func (r *rates) stored(number uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.newest = max(r.newest, number)
+}
+
+// most returns how many runs there may be in the queue. What others have put there since the newest message that is
+// known is not in it.
+func (r *rates) most() (n int, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.length + int(r.newest-r.last), !r.sampled.IsZero()
 }
 
 // The bounds of the estimate for a full queue.

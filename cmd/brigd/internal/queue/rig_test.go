@@ -89,7 +89,8 @@ func (o *objects) Delete(_ context.Context, name string) error {
 // stream has messages in memory.
 type stream struct {
 	jetstream.Stream
-	has map[uint64]bool
+	has    map[uint64]bool
+	counts map[string]uint64
 }
 
 func (s stream) GetMsg(_ context.Context, number uint64, _ ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {

@@ -62,6 +62,11 @@ func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, 
 
 // put counts the run in the ledger of the caller's token and publishes it.
 func (p *posting) put(ctx context.Context) *engine.Response {
+	end, a := p.room(ctx)
+	if a != nil {
+		return a
+	}
+	defer end()
 	if !p.record.Counted {
 		if no := p.count(p.c); no != nil {
 			p.withdraw(ctx)
@@ -214,6 +219,7 @@ func (p *posting) publish(ctx context.Context) (number uint64, a *engine.Respons
 			ack, err = p.js.PublishMsg(ctx, m, jetstream.WithMsgID(p.j.ID), jetstream.WithExpectStream(runsStream))
 			if err == nil {
 				number = ack.Sequence
+				p.rates.stored(number)
 			}
 		}
 		if errors.As(err, &full) && strings.HasPrefix(full.Description, "maximum messages") {

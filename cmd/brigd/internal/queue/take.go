@@ -27,7 +27,11 @@ func (w *Worker) listen(l lane) {
 	if w.listens[l] {
 		return
 	}
-	_, err := w.nc.Subscribe(wakeSubject+l.token()+".>", func(m *nats.Msg) { w.wake(l, m.Sub) })
+	_, err := w.nc.Subscribe(wakeSubject+l.token()+".>", func(m *nats.Msg) {
+		if w.came(l, tenantOf(m.Subject)) {
+			w.wake(l, m.Sub)
+		}
+	})
 	if w.listens[l] = err == nil; err == nil {
 		w.stir(l)
 	}
@@ -56,40 +60,55 @@ func (w *Worker) stir(l lane) {
 // take takes a run from the next lane that has one, and starts it in the place that the caller has made. It returns
 // false if there is none.
 func (w *Worker) take() bool {
+	w.probe()
 	for _, l := range w.order() {
+		if m := w.takeFrom(l); m != nil {
+			w.taken.Add(1)
+			w.mu.Lock()
+			w.turn++
+			w.served[l] = w.turn
+			w.mu.Unlock()
+			w.hold(tenantOf(m.Subject))
+			w.going.Add(1)
+			select {
+			case w.idle <- m:
+			default:
+				go w.serve(m)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// takeFrom takes a run from a lane, and holds a slot for its tenant. It leaves those whose tenants have their parts.
+func (w *Worker) takeFrom(l lane) *nats.Msg {
+	for {
 		w.mark(l, false) // before the look, so that no wake is lost
 		m, more, err := w.next(l)
 		if err != nil {
 			w.Queue.o.Logger.Debug("a lane cannot be read", "lane", l.consumer(), "error", err)
-			return false
+			return nil
 		}
 		if more {
 			w.mark(l, true)
 		} else {
 			w.listen(l)
 		}
-		if m == nil {
+		if m != nil && w.full(tenantOf(m.Subject)) {
+			w.putBack(m)
 			continue
 		}
-		w.taken.Add(1)
-		w.mu.Lock()
-		w.served[l] = w.turn
-		w.mu.Unlock()
-		w.going.Add(1)
-		select {
-		case w.idle <- m:
-		default:
-			go w.serve(m)
-		}
-		return true
+		w.found(l, m != nil)
+		return m
 	}
-	return false
 }
 
 // serve handles deliveries until the worker ends. A goroutine is used again, since each new one has to grow its stack.
 func (w *Worker) serve(m *nats.Msg) {
 	for {
-		free := sync.OnceFunc(func() { <-w.slots })
+		tenant := tenantOf(m.Subject)
+		free := sync.OnceFunc(func() { w.release(tenant); <-w.slots })
 		w.handle(m, free)
 		free()
 		w.going.Done()
@@ -101,23 +120,25 @@ func (w *Worker) serve(m *nats.Msg) {
 	}
 }
 
-// lowTurn is how often the lowest class is first, so that it goes on when the others never end.
-const lowTurn = 8
+// firsts are the classes that are first in turn: most often the highest, and each of the others often enough to go on
+// while those before it never end. No two of the others follow each other closely.
+var firsts = [16]int{2: 1, 5: 2, 8: 1, 11: 1, 14: 2}
 
-// order returns the lanes that are worth a look, a class after the other, and in it first those that were served the
-// longest ago.
+// order returns the lanes that are worth a look: those of the class whose turn it is, then the others, the highest
+// first, and in a class first those that were served the longest ago.
 func (w *Worker) order() []lane {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.turn++
-	list := slices.DeleteFunc(lanes(), func(l lane) bool { return !w.hot[l] })
-	up := w.turn%lowTurn == 0
-	slices.SortStableFunc(list, func(a, b lane) int {
-		class := cmp.Compare(rank(a), rank(b))
-		if up {
-			class = -class
+	list := slices.DeleteFunc(lanes(), func(l lane) bool { return !w.hot[l] || w.shares.shut(l) })
+	first := firsts[w.turn%len(firsts)]
+	place := func(l lane) int {
+		if r := rank(l); r != first {
+			return r + 1
 		}
-		return cmp.Or(class, cmp.Compare(w.served[a], w.served[b]))
+		return 0
+	}
+	slices.SortStableFunc(list, func(a, b lane) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(w.served[a], w.served[b]))
 	})
 	return list
 }

@@ -27,6 +27,8 @@ type WorkerOptions struct {
 	Enter func(ctx context.Context, caller string) (release func(), err error)
 	// Book reads what fronts demand.
 	Book *RuleBook
+	// Share is how many of the slots one tenant may have; 0 is no bound.
+	Share int
 	// RequireToken refuses runs that come without a capability token.
 	RequireToken bool
 	// Short returns why no run is to be taken at present, or "".
@@ -57,7 +59,8 @@ type Worker struct {
 	listens map[lane]bool // the server tells of runs that come
 	served  map[lane]int  // the turn of its last run
 	woken   chan struct{} // has room for one
-	turn    int
+	turn    int           // counts runs that were taken
+	shares  shares
 	running map[*delivery]context.CancelCauseFunc
 	pause   time.Time // no run is taken before
 	short   string
@@ -81,6 +84,7 @@ func StartWorker(q *Queue, o WorkerOptions) (*Worker, error) {
 	w := &Worker{Queue: q, o: o, slots: make(chan struct{}, o.Slots), endings: make(chan struct{}, o.Slots),
 		looping: make(chan struct{}), idle: make(chan *nats.Msg), hot: map[lane]bool{}, listens: map[lane]bool{},
 		served: map[lane]int{}, woken: make(chan struct{}, 1), running: map[*delivery]context.CancelCauseFunc{}}
+	w.shares.most = o.Share
 	w.pull, w.stop = context.WithCancel(context.Background())
 	w.heat()
 	if _, err := q.nc.Subscribe(cancelSubject+"*", w.cancelled); err != nil {

@@ -51,7 +51,8 @@ func New(own front.Engine, hub Hub, count func(engine.Caller) *nsjail.Refusal, r
 	dial := func(ctx context.Context, _, address string) (net.Conn, error) {
 		return hub.Dial(ctx, strings.TrimPrefix(strings.TrimSuffix(address, ":80"), here))
 	}
-	return &Engine{own, hub, count, base64.StdEncoding.EncodeToString(rules), http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true,
+	header := base64.StdEncoding.EncodeToString(rules)
+	return &Engine{own, hub, count, header, http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true,
 		WriteBufferSize: 32 << 10, ExpectContinueTimeout: time.Hour}}}
 }
 

@@ -1,0 +1,44 @@
+package queue
+
+import (
+	"context"
+
+	"brig/agent/engine"
+)
+
+// unseen is how many runs other brigds may have put into the queue that this one has not heard of.
+const unseen = 64
+
+// room checks whether the tenant may have one more run in the queue, in all classes together: the server bounds those
+// of one class only. The server is asked if there may be as many. From then on the tenant's runs are put there one
+// after the other, until end. The response is a refusal.
+func (p *posting) room(ctx context.Context) (end func(), a *engine.Response) {
+	most := p.o.QueuedPerTenant
+	if n, known := p.rates.most(); most == 0 || known && n+unseen < most {
+		return func() {}, nil
+	}
+	tenant := digest(p.c.Key())
+	end, err := p.filling.take(ctx, tenant)
+	if err != nil {
+		return nil, refused(p.j.ID, unavailable(err))
+	}
+	has := uint64(0)
+	err = trying(ctx, startTime, 0, func(ctx context.Context) error {
+		counts, err := p.Queue.count(ctx, "*.*."+tenant)
+		has = 0
+		for _, n := range counts {
+			has += n
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		a = refused(p.j.ID, unavailable(err))
+	case has >= uint64(most):
+		a = p.full(ctx)
+	default:
+		return end, nil
+	}
+	end()
+	return nil, a
+}
