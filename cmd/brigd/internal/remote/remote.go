@@ -52,8 +52,9 @@ func New(own front.Engine, hub Hub, count func(engine.Caller) *nsjail.Refusal, r
 		return hub.Dial(ctx, strings.TrimPrefix(strings.TrimSuffix(address, ":80"), here))
 	}
 	header := base64.StdEncoding.EncodeToString(rules)
-	return &Engine{own, hub, count, header, http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true,
-		WriteBufferSize: 32 << 10, ExpectContinueTimeout: time.Hour}}}
+	by := &http.Transport{DialContext: dial, DisableKeepAlives: true, WriteBufferSize: 32 << 10,
+		ExpectContinueTimeout: time.Hour}
+	return &Engine{own, hub, count, header, http.Client{Transport: by}}
 }
 
 // here is the host in an address that stands for this process. No worker has the name.
