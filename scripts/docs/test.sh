@@ -58,7 +58,7 @@ esac
 dir=$cache/docs-$(sha256sum <"$0" | cut -c1-8)
 once "$dir" make_root
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/brig-docs.XXXXXX") # gigabytes: /tmp may be in memory
-trap 'rm -rf --one-file-system "$root"' EXIT
+trap 'umount -l "$root"; rm -rf --one-file-system "$root"' EXIT
 mount --bind "$root" "$root"
 tar -C "$root" -xf "$dir/root.tar"
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
