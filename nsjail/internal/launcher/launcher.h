@@ -61,8 +61,8 @@ enum { END_ASKED = 1, END_LEFT = 2 };
 // The list made ahead: the last capability that it expects of the kernel (Linux 5.9), the width of an id in a map, how many
 // operations and bytes of data come before the first that depends on identity or root, how many before the host's tree is
 // left, and the placeholders of the launcher's ids.
-enum { AHEAD_LAST_CAP = CAP_CHECKPOINT_RESTORE, AHEAD_IDS = 10, AHEAD_COMMON = 53, AHEAD_COMMON_DATA = 48,
-	AHEAD_TREE = 184, AHEAD_TREE_DATA = 3704 };
+enum { AHEAD_LAST_CAP = CAP_CHECKPOINT_RESTORE, AHEAD_IDS = 10, AHEAD_COMMON = 56, AHEAD_COMMON_DATA = 96,
+	AHEAD_TREE = 187, AHEAD_TREE_DATA = 3752 };
 #define AHEAD_UID "4294967294"
 #define AHEAD_GID "4294967293"
 

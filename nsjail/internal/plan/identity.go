@@ -220,9 +220,13 @@ func (r *resolver) names() {
 	r.Jail.Add("uts", unix.SYS_SETDOMAINNAME, program.Str("(none)"), program.Int(len("(none)")))
 }
 
-// loopback brings lo up.
+// loopback brings lo up. Without a procfs of the jail's own ports below 1024 stay closed.
 func (r *resolver) loopback() {
-	if r.net() != spec.NetHost && r.net() != spec.NetNone && !r.netIsReady() {
-		netns.Loopback(r.Jail)
+	if r.net() == spec.NetHost || r.net() == spec.NetNone || r.netIsReady() {
+		return
+	}
+	netns.Loopback(r.Jail)
+	if r.root.Proc != 0 {
+		netns.FreePorts(r.Jail, r.root.Proc.Arg(), "")
 	}
 }

@@ -106,11 +106,14 @@ func SetnsTrial() Preparation {
 }
 
 // NetProgram returns a program that makes a network namespace with lo up and sends it to the keeper. The process stays
-// in it until it makes another one.
-func NetProgram() *program.Program {
+// in it until it makes another one. With free all ports can be bound, which needs a /proc/sys that can be written.
+func NetProgram(free bool) *program.Program {
 	p := program.New(2)
 	p.Add("net", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
 	netns.Loopback(p)
+	if free {
+		netns.FreePorts(p, program.CWD(), "/proc/")
+	}
 	ns := netns.Descriptor(p)
 	PassFD(p, "net", ns, "[network namespace]")
 	return p

@@ -81,8 +81,14 @@ func (r *resolver) adopt() {
 // confineInit puts init into a Landlock domain of its own, from which no signal gets out: its kill(-1, SIGKILL) reaches
 // the jail's processes and no others, all at once. The payload's domain is inside it, and cannot reach init.
 func (r *resolver) confineInit() {
-	rules := landlock.Rules{Scope: landlock.Signal}.For(r.Host.Landlock)
+	// a domain that does not handle REFER denies it where one inside it handles files: landlock(7)
+	rules := landlock.Rules{Handled: landlock.Refer, Scope: landlock.Signal}.For(r.Host.Landlock)
 	set := rules.Create(r.Jail, host.FdRule)
+	root := r.Jail.Open("landlock", unix.SYS_OPENAT, program.CWD(), program.Str("/"),
+		program.Named(unix.O_PATH|unix.O_CLOEXEC, "O_PATH|O_CLOEXEC"), program.Int(0))
+	dup(r.Jail, "landlock", root, host.FdRule)
+	rules.Allow(r.Jail, set, host.FdRule, landlock.Refer)
+	r.Jail.Close("landlock", root)
 	rules.Restrict(r.Jail, set)
 	r.Jail.Close("landlock", set)
 }

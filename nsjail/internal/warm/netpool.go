@@ -1,6 +1,8 @@
 package warm
 
 import (
+	"sync/atomic"
+
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 
@@ -14,6 +16,7 @@ type NetPool struct {
 	most   int
 	reuse  bool
 	helper *MountHelper
+	closed atomic.Bool // ports below 1024 cannot be opened: /proc/sys is read-only, as in a container
 }
 
 // Namespace is a network namespace of the pool.
@@ -43,8 +46,13 @@ func (p *NetPool) create() (*Namespace, error) {
 		}
 		return err
 	}
-	list := plan.NetProgram()
+	free := !p.closed.Load()
+	list := plan.NetProgram(free)
 	fd, err := p.helper.do(list, look)
+	if err != nil && free {
+		p.closed.Store(true)
+		return p.create()
+	}
 	if err != nil {
 		return nil, launcher.StepError("pool", list, err)
 	}
