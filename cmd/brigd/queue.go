@@ -150,17 +150,16 @@ const (
 )
 
 func (p *daemon) workerOptions() queue.WorkerOptions {
-	dirs := []string{os.TempDir()}
-	for _, dir := range []string{p.c.StateDir, p.c.Engine.Store, p.c.Engine.ChangesDir} {
-		if dir != "" {
-			dirs = append(dirs, dir)
-		}
-	}
+	dirs := []queue.Dir{{Of: "temporary files", Path: os.TempDir()}, {Of: "the state", Path: p.c.StateDir},
+		{Of: "sandboxes", Path: p.c.Engine.Store}, {Of: "change sets", Path: p.c.Engine.ChangesDir}}
 	if p.c.JetStream.Own() {
-		dirs = append(dirs, p.c.JetStream.At)
+		dirs = append(dirs, queue.Dir{Of: "the queue", Path: p.c.JetStream.At})
 	}
 	if p.c.Audit.Path != "" {
-		dirs = append(dirs, filepath.Dir(p.c.Audit.Path))
+		dirs = append(dirs, queue.Dir{Of: "the audit log", Path: filepath.Dir(p.c.Audit.Path)})
+	}
+	for _, d := range dirs {
+		p.log.Debug("a directory that must have room", "of", d.Of, "dir", d.Path)
 	}
 	short := func() string {
 		if p.audit != nil && p.audit.Broken() != nil {

@@ -82,7 +82,7 @@ func jetstreamFlags(c *Config) []cli.Flag {
 			Help: "runs that are taken from the queue at once, of which --running go on; 0 is twice --running for a worker " +
 				"and with a queue of its own, and none with that of others"},
 		{Name: "worker-name", Path: "jetstream.worker", Args: "NAME", To: &j.Worker,
-			Help: "the worker's name, which results and sandboxes' ids have; made of the host's name if left out. With " +
+			Help: "the worker's name, which results and sandboxes' ids have; random if left out. With " +
 				"--sandbox-store it must stay the same"},
 		{Name: "replicas", Path: "jetstream.replicas", Args: "N", To: &j.Replicas, Min: 1, Max: 99,
 			Help: "how many servers of a cluster keep each run, when the queue is made: 1, 3 or 5"},

@@ -114,22 +114,23 @@ func (q *Queue) store(ctx context.Context, limit time.Duration, id string, r *re
 	if err != nil {
 		return 0, err
 	}
+	object := engine.NewID("r." + id) // a second result must not replace the object of the first
 	err = trying(ctx, limit, len(text), func(ctx context.Context) (err error) {
-		revision, err = q.storeText(ctx, id, r.owner, text)
+		revision, err = q.storeText(ctx, id, object, r, text)
 		return err
 	})
 	return revision, err
 }
 
-// storeText stores a record, or puts it into the object store if it is too large.
-func (q *Queue) storeText(ctx context.Context, id string, of owner, text []byte) (revision uint64, err error) {
+// storeText stores a record, or puts it into the object store under this name if it is too large.
+func (q *Queue) storeText(ctx context.Context, id, object string, r *record, text []byte) (revision uint64, err error) {
 	key, large := "r."+id, ""
 	if !q.fits(text) {
-		large = engine.NewID(key) // a second result must not replace the object of the first
+		large = object
 		if _, err := q.large.PutBytes(ctx, large, text); err != nil {
 			return 0, err
 		}
-		if text, err = json.Marshal(&record{owner: of, Object: large}); err != nil {
+		if text, err = json.Marshal(&record{owner: r.owner, Digest: r.Digest, Object: large}); err != nil {
 			return 0, err
 		}
 	}

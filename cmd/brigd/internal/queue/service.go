@@ -18,20 +18,9 @@ import (
 // Name returns the worker's name.
 func (q *Queue) Name() string { return q.o.Name }
 
-// DefaultName returns a name for a worker of this process: the host's, and something that no other has.
-func DefaultName() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "worker"
-	}
-	host = strings.Map(func(r rune) rune {
-		if !GoodName(string(r)) {
-			return '-'
-		}
-		return r
-	}, host)
-	return host[:min(len(host), 32)] + "-" + engine.NewID("")[1:9]
-}
+// DefaultName returns a name for a worker of this process that no other has. Callers see it in sandboxes' ids: it tells
+// nothing of the machine.
+func DefaultName() string { return "w" + digest(engine.NewID(""))[:12] }
 
 // goodName is the form of a worker's name, which is a part of subjects and of sandboxes' ids.
 var goodName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,40}$`)

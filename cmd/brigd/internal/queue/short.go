@@ -15,15 +15,25 @@ const (
 	minMemory = 128 << 20
 )
 
-// Short returns what this machine is short of, or "": disk space below one of the directories, or memory.
-func Short(dirs ...string) string {
-	for _, dir := range dirs {
+// Dir is a directory that must have room.
+type Dir struct {
+	Of   string // what is in it: callers may know that, and not the path
+	Path string // "" is none
+}
+
+// Short returns what this machine is short of, or "": disk space below one of the directories, or memory. Callers see
+// it, so that it has no path.
+func Short(dirs ...Dir) string {
+	for _, d := range dirs {
+		if d.Path == "" {
+			continue
+		}
 		var st unix.Statfs_t
-		if err := unix.Statfs(dir, &st); err != nil { // statfs(2)
-			return fmt.Sprintf("the disk of %s, which cannot be looked at: %v", dir, err)
+		if err := unix.Statfs(d.Path, &st); err != nil { // statfs(2)
+			return fmt.Sprintf("the disk of %s, which cannot be looked at: %v", d.Of, err)
 		}
 		if free := int64(st.Bavail) * st.Bsize; free < minDisk {
-			return fmt.Sprintf("disk: %d MiB are free at %s", free>>20, dir)
+			return fmt.Sprintf("disk: %d MiB are free for %s", free>>20, d.Of)
 		}
 	}
 	text, err := os.ReadFile("/proc/meminfo") // proc_meminfo(5)

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,10 +61,14 @@ func New(own front.Engine, hub Hub, count func(engine.Caller) *nsjail.Refusal, r
 // here is the host in an address that stands for this process. No worker has the name.
 const here = "brigd.invalid"
 
-// workerOf returns the name of the worker that has a sandbox; "" if the id has none.
+// boxID is the form of a sandbox's id before its worker's name.
+var boxID = regexp.MustCompile(`^sb_[a-z2-7]{26}-`)
+
+// workerOf returns the name of the worker that has a sandbox; "" if the id has none. Whether a worker lives is not told
+// to who names one and has no sandbox's id.
 func workerOf(id string) string {
 	_, worker, _ := strings.Cut(id, "-")
-	if !front.ID.MatchString(id) || strings.Contains(worker, "_") {
+	if !boxID.MatchString(id) || !front.ID.MatchString(id) || strings.Contains(worker, "_") {
 		return ""
 	}
 	return worker
