@@ -1,4 +1,5 @@
 # Descriptors that one sender of a jail has under way are fewer than the 1,024 at which the user's other programs cannot pass any.
+# user: no program of the host has the uid of root's payload
 # off: spec={"limits": {"rlimits": {"nofile": {"soft": 1024, "hard": 1024}}}}
 import os, socket
 from kernel import *

@@ -45,6 +45,9 @@ func (r *resolver) rlimit(name string, number int) {
 		if want, ok = spec.DefaultRlimits[name]; !ok {
 			return
 		}
+		if name == "nofile" && r.Host.Drop && r.Host.Owner == 0 {
+			want = spec.OwnFiles
+		}
 	}
 	hard := r.Host.HardLimits[name]
 	if hard >= 0 && (want.Hard < 0 || want.Hard > hard) {

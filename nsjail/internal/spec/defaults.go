@@ -35,17 +35,22 @@ const (
 //
 // nofile: the kernel refuses to pass descriptors to a process whose user has more of them in flight than its
 // RLIMIT_NOFILE (unix(7), ETOOMANYREFS). For most programs of the host that limit is 1,024. A payload can exceed its
-// own limit by one message, which is 253 descriptors.
+// own limit by one message, which is 253 descriptors. A payload whose uid no program of the host has gets OwnFiles.
+//
+// msgqueue: two queues of the default size (mq_overview(7)), of the nine that the kernel counts for the user.
 var DefaultRlimits = map[string]Rlimit{
 	"core":       {1, 1}, // bytes; with 1, a crash starts no helper on the host: core(5), kernel.core_pattern
 	"nofile":     {768, 768},
 	"memlock":    {64 << 10, 64 << 10},
-	"msgqueue":   {819200, 819200},
+	"msgqueue":   {172032, 172032},
 	"sigpending": {1024, 1024},
 	"stack":      {8 << 20, 64 << 20},
 	"nice":       {0, 0},
 	"rtprio":     {0, 0},
 }
+
+// OwnFiles is the limit on open files of a payload that has a uid of its own on the host.
+var OwnFiles = Rlimit{1024, 4096}
 
 // MaxFileCopy is the largest file that --file copies into a jail, in bytes. A bind has no such limit.
 const MaxFileCopy = 4 << 20
