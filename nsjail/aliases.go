@@ -26,6 +26,7 @@ type (
 	Limit     = spec.Limit
 	Mechanism = spec.Mechanism
 	Tier      = spec.Tier
+	Git       = spec.Git
 	Problem   = spec.Problem
 	Error     = spec.Error
 	Fault     = spec.Fault
@@ -89,6 +90,16 @@ const (
 	DefaultWorkdir     = spec.DefaultWorkdir
 	MaxSpecSize        = spec.MaxSpecSize
 )
+
+// The values of Spec.Git: how git directories are shown where Spec.Protect has ProtectGit.
+const (
+	GitData = spec.GitData
+	GitRO   = spec.GitRO
+	GitRW   = spec.GitRW
+)
+
+// GitModes are the values of Spec.Git.
+var GitModes = spec.GitModes
 
 // ProtectGit in Spec.Protect stands for files of a repository that the host acts on.
 const ProtectGit = spec.ProtectGit

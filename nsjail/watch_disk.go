@@ -20,11 +20,18 @@ func (c *Cmd) checkDisk() {
 		return
 	}
 	began := time.Now()
-	hidden := run.Unlinked(append(sys.Descendants(c.pid), c.pid))
+	hidden := int64(-1) // not counted yet
 	for _, s := range c.stores {
-		used, err := s.Measure()
-		used.Bytes += hidden
-		if used.Over(s.Most) || err != nil || s.Low() { // what cannot be counted may be anything
+		over := false
+		if s.Bounded() {
+			if hidden < 0 {
+				hidden = run.Unlinked(append(sys.Descendants(c.pid), c.pid))
+			}
+			used, err := s.Measure()
+			used.Bytes += hidden
+			over = used.Over(s.Most) || err != nil // what cannot be counted may be anything
+		}
+		if over || s.Low() {
 			c.endFor(endedDisk)
 			return
 		}

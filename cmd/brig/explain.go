@@ -26,15 +26,15 @@ func explain(inv *invocation, std cli.Stdio) int {
 	if inv.netTable {
 		return policyText(inv, std)
 	}
-	host, err := nsjail.Look(&inv.spec)
+	git, err := openGit(inv, std)
+	if err != nil {
+		return std.Fail(describe(inv, err))
+	}
+	p, host, err := git.plan()
 	if err != nil {
 		return std.Fail(describe(inv, err))
 	}
 	defer host.Close()
-	p, err := (&nsjail.Mode{Forked: true}).Resolve(&inv.spec, host)
-	if err != nil {
-		return std.Fail(describe(inv, err))
-	}
 	drop, steps := p.Steps()
 	j := plan{Drop: drop, Passed: p.Passed, Clone: p.CloneFlags(), Steps: steps, Enforced: p.Enforced, Notes: p.Notes}
 	if p.Wall > 0 {

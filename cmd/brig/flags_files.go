@@ -51,6 +51,8 @@ func (b *builder) fileFlags() []cli.Flag {
 			Set:  b.list("protect", &b.inv.spec.Protect, func(p string) string { return "!" + clean(p) }),
 			Bare: cli.Switch(&b.unprotected, true),
 			Help: "do not protect PATH, or without =PATH, nothing by default"},
+		{Name: "git", Args: "MODE", Path: "git", Words: nsjail.GitModes, Set: textFlag(&b.inv.spec.Git, "data"),
+			Help: "show git directories writable, of which only data comes back (data, the default), read-only, or all (rw)"},
 		{Name: "etc", Args: "NAME", Many: true,
 			Set: b.list("etc", &b.inv.spec.Etc, func(name string) string { return strings.TrimPrefix(name, "/etc/") }),
 			Help: "show /etc/NAME of the host too, as far as everybody may read it; " +

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"brig/changes"
+	"brig/gitview"
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
@@ -27,6 +29,8 @@ type reported struct {
 	*nsjail.Result
 	Changes []kept     `json:"changes,omitempty"`
 	Commit  *committed `json:"commit,omitempty"`
+	// Git has an entry for each git directory in which the payload has written.
+	Git []*gitview.Report `json:"git,omitempty"`
 }
 
 // keeper keeps the changes of a run.
@@ -129,6 +133,11 @@ func (k *keeper) say(format string, args ...any) {
 
 // protectedBelow returns the protected paths that are below a mount's target, relative to it.
 func protectedBelow(spec *nsjail.Spec, c *nsjail.Change) (list []changes.Name) {
+	if slices.Contains(spec.Protect, nsjail.ProtectGit) && spec.Git != nsjail.GitRW {
+		for _, name := range []string{"hooks", "config", "config.worktree", "commondir"} {
+			list = append(list, changes.Name(".git/"+name))
+		}
+	}
 	for _, rel := range spec.ProtectedIn(c.Mount) {
 		list = append(list, changes.Name(rel))
 	}

@@ -21,6 +21,7 @@ import (
 
 // The exit codes of run besides the payload's and cli.ExitUsage.
 const (
+	exitKept          = 123 // the command has run, and what it has changed could not be kept
 	exitTimeout       = 124
 	exitNotExecutable = 126
 	exitNotFound      = 127
@@ -56,12 +57,19 @@ func run(inv *invocation, std cli.Stdio) int {
 		return std.Fail(words.Printable(err.Error()))
 	}
 	runner, err := newRunner(inv)
-	if err != nil {
-		code := std.Fail(err.Error())
+	failed := func(err error) int {
+		code := std.Fail(describe(inv, err))
 		return cmp.Or(deliver(out, &reported{Result: failedResult(inv, err)}, nil, std), code)
 	}
+	if err != nil {
+		return failed(err)
+	}
 	u := newSetUp(std)
-	c := runner.CommandSpec(u, inv.spec)
+	git, err := openGit(inv, std)
+	if err != nil {
+		return failed(err)
+	}
+	c := runner.CommandSpec(u, git.spec())
 	c.Stdin, c.Stdout, c.Stderr = std.In, std.Out, std.Err
 	if log != nil {
 		c.NetworkLog = log
@@ -73,15 +81,17 @@ func run(inv *invocation, std cli.Stdio) int {
 			c.Spec.Limits.Output = nsjail.DefaultCapture
 		}
 	}
-	result, code := perform(runner, c, inv, u)
+	result, code := perform(runner, c, git, u)
 	if (inv.json || len(out) > 0) && result.SpecDigest == "" {
-		result.SpecDigest = c.Spec.Digest()
+		asked := inv.spec // without the views of git directories
+		asked.Limits.Output = c.Spec.Limits.Output
+		result.SpecDigest = asked.Digest()
 	}
 	if err := runner.Close(); err != nil {
 		code = std.Fail(err.Error())
 	}
 	r := &reported{Result: result}
-	code = cmp.Or(keeper.keep(r), code)
+	code = cmp.Or(git.bringBack(r), keeper.keep(r), code)
 	var a *answer
 	if inv.json {
 		a = newAnswer(r, int64(c.Spec.Limits.Output), stdout.Bytes(), stderr.Bytes())
@@ -139,9 +149,13 @@ func newRunner(inv *invocation) (*nsjail.Runner, error) {
 }
 
 // perform runs the jail and reports how it ended.
-func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, u *setUp) (*nsjail.Result, int) {
-	std := u.std
+func perform(runner *nsjail.Runner, c *nsjail.Cmd, git *gitDirs, u *setUp) (*nsjail.Result, int) {
+	inv, std := git.inv, u.std
 	result, started, err := await(runner, c, inv, u)
+	if again := git.again(u, runner, c, err); again != nil && !started {
+		c = again
+		result, started, err = await(runner, c, inv, u)
+	}
 	switch {
 	case err != nil && !started:
 		return failedResult(inv, err), startCode(inv, err, std)

@@ -5,9 +5,9 @@
 import os
 from kernel import *
 
-open("/work/.git/config.lock", "w").write("evil")
+open("/work/config.lock", "w").write("evil")
 os.mkdir("/work/evil")
-for new, old in (("/work/.git/config.lock", "/work/.git/config"), ("/work/evil", "/work/.git/hooks"), ("/work/evil", "/work/.git")):
+for new, old in (("/work/config.lock", "/work/.git/config"), ("/work/evil", "/work/.git/hooks"), ("/work/evil", "/work/.git")):
     try:
         os.rename(new, old)
     except OSError:

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/internal/repository"
 	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 
@@ -41,11 +42,13 @@ type protector struct {
 	h       *Host
 	s       *spec.Spec
 	areas   []area
-	ids     map[string]fileID // of directories, by path
-	held    map[string]string // their first path in the jail
-	links   map[fileID]string // files with more than one name
-	err     error             // the first one
-	storing bool              // brig's own directories are being protected: no "!PATH" takes these back
+	ids     map[string]fileID   // of directories, by path
+	held    map[string]string   // their first path in the jail
+	links   map[fileID]string   // files with more than one name
+	git     []repository.GitDir // that are protected as a whole, while what ProtectGit stands for is
+	views   []Protected         // git directories that another mount covers
+	err     error               // the first one
+	storing bool                // brig's own directories are being protected: no "!PATH" takes these back
 }
 
 // area is a writable bind, or a cow, below which no file of the host changes.
@@ -199,6 +202,9 @@ func (p *protector) protect(full string, st *unix.Stat_t, text string) {
 	if _, done := p.held[full]; done || p.err != nil {
 		return
 	}
+	if p.part(full, st) {
+		return
+	}
 	p.held[full] = ""
 	from, ghost := len(p.h.Protected), Ghost{Dir: path.Dir(full), Name: path.Base(full), Text: text, Root: -1}
 	for i := range p.areas {
@@ -207,7 +213,7 @@ func (p *protector) protect(full string, st *unix.Stat_t, text string) {
 		m := p.s.Mounts[a.mount]
 		target := path.Join(m.Target, rel)
 		switch {
-		case !ok || st == nil && !a.cow && !p.canMake(path.Dir(full)):
+		case !ok || p.free(full, a) || st == nil && !a.cow && !p.canMake(path.Dir(full)):
 		case !p.storing && p.s.TakesBack(rel, target):
 			p.h.Protected, p.h.Unprotected = p.h.Protected[:from], append(p.h.Unprotected, target)
 			return
@@ -238,7 +244,7 @@ func (p *protector) protect(full string, st *unix.Stat_t, text string) {
 		}
 		return
 	}
-	if ghost.Root < 0 {
+	if ghost.Root < 0 || p.isGit(full) {
 		return
 	}
 	p.h.Ghosts = append(p.h.Ghosts, ghost)

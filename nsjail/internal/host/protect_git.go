@@ -18,7 +18,10 @@ func (p *protector) repositories() {
 	for _, a := range p.areas {
 		dirs = append(dirs, a.path)
 	}
-	found := repository.Find(repository.Query{Dirs: dirs, Env: os.Getenv, UID: p.h.UID})
+	found := p.s.Repositories
+	if found == nil {
+		found = repository.Find(repository.Query{Dirs: dirs, Env: os.Getenv, UID: p.h.UID})
+	}
 	for _, x := range found.Problems {
 		if x.Note {
 			p.h.Partial = append(p.h.Partial, "git: "+words.Quote(x.Path)+" "+x.Why+"; "+x.Remedy)
@@ -26,14 +29,18 @@ func (p *protector) repositories() {
 			p.fail(x.Path, x.Why, x.Remedy)
 		}
 	}
+	p.gitDirs(found.GitDirs)
 	for _, x := range found.Paths {
-		p.gitPath(x)
+		if !x.Inside || p.s.Git != spec.GitRW {
+			p.gitPath(x)
+		}
 	}
 	for _, tree := range found.Trees {
 		if p.shown(tree) {
 			p.tools(tree, slices.Contains(dirs, tree))
 		}
 	}
+	p.git = nil
 }
 
 // gitPath protects a path that git reads or executes.

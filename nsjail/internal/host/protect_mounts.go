@@ -2,6 +2,7 @@ package host
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,7 +40,7 @@ func (p *protector) otherMounts() {
 			}
 		}
 	}
-	for _, x := range p.h.Protected {
+	for _, x := range slices.Concat(p.h.Protected, p.views) {
 		if len(list) < 2 || p.err != nil {
 			return
 		}

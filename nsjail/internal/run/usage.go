@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,6 +18,9 @@ type Usage struct{ Bytes, Files int64 }
 
 // Over reports whether either figure is above a bound.
 func (u Usage) Over(most Usage) bool { return u.Bytes > most.Bytes || u.Files > most.Files }
+
+// Bounded reports whether the changes have a bound besides that of their file system.
+func (s *Store) Bounded() bool { return s.Most.Bytes < math.MaxInt64 }
 
 // maxDepth bounds the descriptors that a walk holds. A deeper directory counts as too much.
 const maxDepth = 256

@@ -31,6 +31,7 @@ func (s *Spec) Check() []Problem {
 	c.rootfs(s.Rootfs)
 	c.mounts(s.Mounts)
 	c.protect(s)
+	c.git(s)
 	c.etcNames(s)
 	c.isolation(s)
 	c.tier(s)

@@ -10,10 +10,9 @@ import (
 // on: hooks, settings, start-up files. It applies to each writable bind and cow of a git repository or of part of it.
 const ProtectGit = "@git"
 
-// What ProtectGit stands for. GitFiles are in a directory of git(1); commondir makes git read the others elsewhere.
-// Start-up files of shells are protected while they exist, and absent ones in the caller's home directory.
+// What ProtectGit stands for besides git directories, for which see Git. Start-up files of shells are protected while
+// they exist, and absent ones in the caller's home directory.
 var (
-	GitFiles   = []string{"hooks", "config", "config.worktree", "commondir"}
 	ToolFiles  = []string{".envrc", ".vscode", ".idea", ".claude", ".codex", ".mcp.json", ".gitmodules"}
 	ShellFiles = []string{".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases", ".bash_logout",
 		".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout",
@@ -21,7 +20,7 @@ var (
 )
 
 // ProtectedIn returns the paths, relative to a mount's target, that Protect names in it, without a look at the machine:
-// of ProtectGit those in a repository's own directory.
+// of ProtectGit the files of tools.
 func (s *Spec) ProtectedIn(mount int) (list []string) {
 	target := s.Mounts[mount].Target
 	add := func(rel string) {
@@ -33,9 +32,6 @@ func (s *Spec) ProtectedIn(mount int) (list []string) {
 		switch rel, below := strings.CutPrefix(entry, target+"/"); {
 		case strings.HasPrefix(entry, "!"):
 		case entry == ProtectGit:
-			for _, name := range GitFiles {
-				add(".git/" + name)
-			}
 			for _, name := range ToolFiles {
 				add(name)
 			}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"brig/internal/repository"
 	egress "brig/netns/egress/policy"
 )
 
@@ -41,6 +42,12 @@ type Spec struct {
 	// create, whether they exist or not. An absolute path is one of the jail, a relative one is meant in each such mount.
 	// ProtectGit stands for a set of paths, and "!PATH" takes one back. See SPECIFICATION.md, "Protected paths".
 	Protect []string `json:"protect,omitempty"`
+	// Git is how git directories are shown where Protect has ProtectGit; "" means GitData to brig run and to brigd, and
+	// GitRO to this package alone.
+	Git Git `json:"git,omitempty"`
+	// Repositories is what has been found of git in the writable mounts, or nil: then it is looked for. A program sets
+	// it, not JSON.
+	Repositories *repository.Found `json:"-"`
 	// Etc names directories and files of the host's /etc that the payload sees at their place, read-only, and only what
 	// every user may read. Every jail also has the public configuration described in SPECIFICATION.md, "/etc".
 	Etc []string `json:"etc,omitempty"`
