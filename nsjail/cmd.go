@@ -173,6 +173,7 @@ func (c *Cmd) Signal(sig os.Signal) error {
 			return c.killInit()
 		}
 	}
+	beforeSignal(c, s)
 	return c.signal(s)
 }
 
@@ -219,6 +220,7 @@ func (c *Cmd) mark(m moment) { c.marks[m] = time.Now() }
 func (c *Cmd) openStreams() ([]int, error) {
 	h, s := c.plan.Host, &c.streams
 	c.setStreams()
+	s.Seat = c.plan.Mode.Terminal > 0
 	s.Chown, s.UID, s.GID, s.Same = h.Drop, h.PayloadUID, h.PayloadGID, c.plan.SameFiles
 	return s.Open()
 }

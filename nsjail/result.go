@@ -231,9 +231,9 @@ func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 }
 
 // overCPU reports whether the processor time was used up. It uses the count of the control group or, for a limit on
-// each process, the signal that the kernel sends for RLIMIT_CPU: SIGXCPU at the soft limit, SIGKILL at the hard one. The
-// kernel compares RLIMIT_CPU with sampled clock ticks, which run ahead of the precise time in getrusage(2). A payload
-// that sends itself the signal has not used that time.
+// each process, the signal that the kernel sends for RLIMIT_CPU: SIGXCPU at the soft limit, SIGKILL at the hard one.
+// The kernel compares RLIMIT_CPU with sampled clock ticks, which run ahead of the precise time in getrusage(2). A
+// payload that sends itself the signal has not used that time.
 func (r *Result) overCPU(ws syscall.WaitStatus, o *outcome) bool {
 	by := func(sig syscall.Signal, limit time.Duration) bool {
 		return limit > 0 && ws.Signaled() && ws.Signal() == sig && o.sampled >= limit
@@ -249,8 +249,8 @@ func (r *Result) overCPU(ws syscall.WaitStatus, o *outcome) bool {
 	return by(syscall.SIGXCPU, o.cpuLimit) || by(syscall.SIGKILL, o.cpuLimit)
 }
 
-// rlimitCPU returns the soft and the hard RLIMIT_CPU of a payload for which no Limits.CPUTime is set: the Spec's, or the
-// caller's own hard limit. 0 is none; the kernel takes a limit of 0 for 1: setrlimit(2).
+// rlimitCPU returns the soft and the hard RLIMIT_CPU of a payload for which no Limits.CPUTime is set: the Spec's, or
+// the caller's own hard limit. 0 is none; the kernel takes a limit of 0 for 1: setrlimit(2).
 func rlimitCPU(s *spec.Spec, callers int64) (limits [2]time.Duration) {
 	l, own := s.Limits.Rlimits["cpu"]
 	if !own {

@@ -78,7 +78,7 @@ func (c *Cmd) begin() (err error) {
 	if c.ordered != nil {
 		return c.startOrdered()
 	}
-	if c.runner.tree != nil && preparable(&c.Spec) && c.edit == nil {
+	if c.runner.tree != nil && preparable(&c.Spec) && c.edit == nil && terminalOf(c) == 0 {
 		return c.startWarm()
 	}
 	return c.startCold()
@@ -129,6 +129,7 @@ func (c *Cmd) create(j *jail, cold *Runner, host *host.Host) (err error) {
 		defer cold.first.Unlock()
 	}
 	mode := cold.mode()
+	mode.Terminal = terminalOf(c)
 	if c.runner.why != "" {
 		mode.Note = "made from the host's tree, which takes longer: " + c.runner.why
 	}

@@ -113,7 +113,7 @@ func (c *Cmd) Wait() (*Result, error) {
 	if c.group != nil {
 		c.runner.sweepGroups(c.plan.Host.Cgroup, c.Spec.CgroupParent)
 	}
-	c.awaitReport()
+	awaitEnd(c)
 	return c.finish()
 }
 

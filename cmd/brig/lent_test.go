@@ -41,7 +41,7 @@ func (c *console) start(args ...string) {
 	}
 }
 
-// TestLentTerminal: without --tty the payload has the caller's terminal, and the caller has it back as it was.
+// TestLentTerminal: without --tty the payload has a terminal in place of the caller's, which stays as it was.
 func TestLentTerminal(t *testing.T) {
 	// nohup(1) may have started the tests: a signal that is caught has its default action in the programs that they start.
 	caught := make(chan os.Signal, 1)
@@ -79,21 +79,68 @@ func TestLentTerminal(t *testing.T) {
 	}
 }
 
-// TestLentTerminalInTheBackground: brig does not set the modes of a terminal that somebody else uses by now, which
-// would also stop it.
-func TestLentTerminalInTheBackground(t *testing.T) {
+// TestJobInTheBackground: a payload that reads the terminal, or sets its modes, is stopped there as any program is, and
+// what is typed is the shell's. It goes on in the foreground.
+func TestJobInTheBackground(t *testing.T) {
+	for _, tier := range []string{"", "--tier process "} {
+		c := onTerminal(t, "version")
+		c.exit()
+		before := c.state()
+		c.start("bash", "--norc", "--noprofile", "-i")
+		prompt := func() { c.see("PROMPT> ") }
+		c.keys("PS1='PRO''MPT> '\r")
+		prompt()
+		run := brigBinary(t) + " run " + tier + "-- "
+		stopped := func() {
+			c.keys("until jobs | grep -q Stopped; do sleep 0.02; done; echo is sto''pped\r")
+			c.see("is stopped\r\n")
+		}
+		c.keys(run + "sh -c 'while read x; do echo LOG=$x; done' &\r")
+		stopped()
+		c.keys("echo mi''ne\r")
+		c.see("mine\r\n")
+		c.keys("fg\r")
+		c.keys("one\r")
+		c.see("LOG=one\r\n")
+		c.keys("\x1a")
+		c.see("Stopped")
+		c.keys("bg\r")
+		stopped()
+		c.keys("fg\r")
+		c.keys("two\r")
+		c.see("LOG=two\r\n")
+		c.keys("\x04")
+		prompt()
+		c.keys(run + "stty -echo &\r")
+		stopped()
+		c.keys("fg\r")
+		c.see("stty -echo\r\n")
+		prompt()
+		c.keys("stty tostop; " + run + "echo OU''T &\r")
+		stopped()
+		c.keys("fg\r")
+		c.see("OUT\r\n")
+		prompt()
+		// one that does neither goes on
+		c.keys("stty -tostop; " + run + "sh -c 'test -t 0 -a -t 1 -a -t 2 && sleep 0.1' & wait $!; echo code''=$?\r")
+		c.see("code=0\r\n")
+		c.keys("exit 0\r")
+		if code := c.exit(); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+		if after := c.state(); after != before {
+			t.Errorf("the terminal is %+v, before %+v", after, before)
+		}
+	}
+}
+
+// TestPipelineAtATerminal: brig takes nothing from the terminal that its payload does not ask for: the next program may.
+func TestPipelineAtATerminal(t *testing.T) {
 	c := onTerminal(t, "version")
 	c.exit()
-	before := c.state()
-	c.start("bash", "-c", `set -m; "$0" run -- stty -echo & wait $!; echo co''de=$?`, brigBinary(t))
-	c.see("code=0")
+	c.start("bash", "-c", `"$0" run -- sh -c "echo re''ady; sleep 0.2" | { read a; echo $a; read b </dev/tty; echo go''t=$b; }`, brigBinary(t))
+	c.see("ready\r\n")
+	c.keys("typed\r")
+	c.see("got=typed\r\n")
 	c.exit()
-	after := c.state()
-	if before.modes.Lflag&^unix.ECHO != after.modes.Lflag {
-		t.Errorf("the modes are %#o, they were %#o", after.modes.Lflag, before.modes.Lflag)
-	}
-	after.modes.Lflag = before.modes.Lflag
-	if after != before {
-		t.Errorf("the terminal is %+v, before %+v", after, before)
-	}
 }

@@ -53,7 +53,8 @@ var names = [...]struct {
 	{unix.SYS_SETGROUPS, "setgroups"},
 	{unix.SYS_SETFSGID, "setfsgid"}, {unix.SYS_SETFSUID, "setfsuid"}, {unix.SYS_SETNS, "setns"},
 	{unix.SYS_SETHOSTNAME, "sethostname"}, {unix.SYS_SETPRIORITY, "setpriority"}, {unix.SYS_SETRESGID, "setresgid"},
-	{unix.SYS_SETRESUID, "setresuid"}, {unix.SYS_SETSID, "setsid"}, {unix.SYS_SOCKET, "socket"},
+	{unix.SYS_SETRESUID, "setresuid"}, {unix.SYS_SETPGID, "setpgid"}, {unix.SYS_SETSID, "setsid"},
+	{unix.SYS_SOCKET, "socket"},
 	{unix.SYS_SYMLINKAT, "symlinkat"}, {unix.SYS_UMASK, "umask"}, {unix.SYS_UMOUNT2, "umount2"},
 	{unix.SYS_UNLINKAT, "unlinkat"}, {unix.SYS_UNSHARE, "unshare"}, {unix.SYS_WRITE, "write"},
 }

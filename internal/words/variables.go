@@ -27,8 +27,8 @@ func userVariables() []string {
 		"BRIG_CHANGES", "BRIG_CHANGES_KEEP", "BRIG_ISOLATE_CONFIG"}
 }
 
-// internalVariable reports whether a variable is one that this project's programs, tests and scripts set for each other,
-// or that Kubernetes sets in each container beside a Service with the name brig.
+// internalVariable reports whether a variable is one that this project's programs, tests and scripts set for each
+// other, or that Kubernetes sets in each container beside a Service with the name brig.
 func internalVariable(name string) bool {
 	for _, prefix := range []string{"BRIG_TEST_", "BRIG_NEED_", "BRIG_QUEUE_", "BRIG_RIG", "BRIG_CGROUP_", "BRIG_SERVICE_",
 		"BRIG_PORT"} {

@@ -6,7 +6,7 @@
 #include <sys/ptrace.h>
 #include <sys/vfs.h>
 
-enum { REPORT, SIGNALS, LISTENER, NFDS };
+enum { REPORT, SIGNALS, LISTENER, TERMINAL, NFDS };
 
 struct init {
 	long payload;
@@ -14,7 +14,7 @@ struct init {
 	struct timespec cpu; // of the payload, as RLIMIT_CPU counts it
 	int disks;
 	uint32_t denies;     // the ABI whose notices ask for EPERM (AUDIT_ARCH_*); 0: each asks for death
-	int mode;            // INIT_TRACES, INIT_STAYS
+	int mode;            // INIT_TRACES, INIT_STAYS, INIT_TERMINAL
 	struct report end;   // the last report
 };
 
@@ -113,17 +113,33 @@ static void forward(struct init *in) {
 		SYS2(SYS_kill, in->payload, si.ssi_signo);
 }
 
-// detach ends the tracing of a process that has made its parent, init, its tracer. It passes on the signal that the
-// process has stopped for, unless that is SIGTRAP, which an execve(2) causes: ptrace(2), PTRACE_TRACEME.
-static void detach(long pid, int sig) { SYS4(SYS_ptrace, PTRACE_DETACH, pid, 0, sig == SIGTRAP ? 0 : sig); }
+// stopped ends the tracing of a process that has made its parent, init, its tracer. It passes on the signal that the
+// process has stopped for, unless that is SIGTRAP, which an execve(2) causes: ptrace(2), PTRACE_TRACEME. A payload that is
+// not traced has been stopped for its terminal.
+static void stopped(const struct init *in, long pid, int sig) {
+	if (SYS4(SYS_ptrace, PTRACE_DETACH, pid, 0, sig == SIGTRAP ? 0 : sig) && pid == in->payload)
+		brig_tell(REPORT, REPORT_STOP, sig, 0);
+}
+
+// told reads a byte of the keeper's. It returns 0 if that asks for the end, as the end of the socket does. Otherwise it
+// sets who has the foreground of the payload's terminal, the payload's group or init's: tcsetpgrp(3).
+static int told(const struct init *in) {
+	char what = 0;
+	SYS3(SYS_read, REPORT, &what, 1);
+	int group = (int)(what == TELL_FOREGROUND ? in->payload : SYS1(SYS_getpgid, 0));
+	if (what) SYS3(SYS_ioctl, TERMINAL, TIOCSPGRP, &group);
+	if (what == TELL_FOREGROUND) SYS2(SYS_kill, -in->payload, SIGCONT);
+	return what;
+}
 
 // keep_descriptors moves those that init needs to their fixed numbers and closes all others: close_range(2).
-static void keep_descriptors(int report, int listener, int disks) {
+static void keep_descriptors(int report, int listener, int disks, int terminal) {
 	SYS3(SYS_dup3, report, REPORT, 0);
 	SYS3(SYS_close_range, SIGNALS, SIGNALS, 0);
 	if (listener < 0) SYS3(SYS_close_range, LISTENER, LISTENER, 0);
 	else SYS3(SYS_dup3, listener, LISTENER, 0);
-	SYS3(SYS_close_range, NFDS, FD_DISK - 1, 0);
+	if (terminal >= 0) SYS3(SYS_dup3, terminal, TERMINAL, 0);
+	SYS3(SYS_close_range, terminal < 0 ? TERMINAL : NFDS, FD_DISK - 1, 0);
 	SYS3(SYS_close_range, FD_DISK + disks, ~0u, 0);
 	SYS4(SYS_signalfd4, -1, &(uint64_t){~0ull}, 8, 0); // the lowest free number: SIGNALS
 }
@@ -133,22 +149,23 @@ static void keep_descriptors(int report, int listener, int disks) {
 void brig_init(long payload, const long *a, int listener, struct run *run) {
 	struct init in = {.payload = payload, .disks = (int)a[2], .denies = (uint32_t)a[4], .mode = (int)a[5],
 		.end.type = REPORT_EXIT};
-	keep_descriptors((int)a[0], listener, in.disks);
+	int slot = in.mode >> INIT_TERMINAL;
+	keep_descriptors((int)a[0], listener, in.disks, slot ? (int)run->slots[slot] : -1);
 	if (run->err) brig_tell(REPORT, REPORT_FAIL, run->op, run->err);
 	brig_tell(REPORT, REPORT_EXEC, (int)payload, 0);
-	struct pollfd p[NFDS] = {{.fd = in.mode & INIT_STAYS ? -1 : REPORT, .events = POLLIN}, {.fd = SIGNALS, .events = POLLIN},
+	struct pollfd p[TERMINAL] = {{.fd = in.mode & INIT_STAYS ? -1 : REPORT, .events = POLLIN}, {.fd = SIGNALS, .events = POLLIN},
 		{.fd = listener < 0 ? -1 : LISTENER, .events = POLLIN}};
 	for (;;) {
 		int status, reaped = 0;
 		long pid;
 		SYS2(SYS_clock_gettime, ~payload << 3, &in.cpu); // CPUCLOCK_PROF of a process: clock_getcpuclockid(3)
-		for (; reaped < 64 && (pid = SYS4(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0; reaped++)
-			if (WIFSTOPPED(status)) detach(pid, WSTOPSIG(status));
+		for (; reaped < 64 && (pid = SYS4(SYS_wait4, -1, &status, WNOHANG | __WALL | (slot ? WUNTRACED : 0), 0)) > 0; reaped++)
+			if (WIFSTOPPED(status)) stopped(&in, pid, WSTOPSIG(status));
 			else if (pid == payload) end(&in, status, 0);
-		SYS4(SYS_ppoll, p, NFDS, reaped == 64 ? &(struct timespec){0} : 0, 0); // a flood of zombies must not hide the other events
+		SYS4(SYS_ppoll, p, TERMINAL, reaped == 64 ? &(struct timespec){0} : 0, 0); // a flood of zombies must not hide the other events
 		// a byte from the keeper asks for the end: SIGKILL would lose what the jail's processes have used. A keeper that
 		// is gone asks for the same, since without a pid namespace they would outlive init
-		if (p[REPORT].revents) end(&in, SIGKILL, 1);
+		if (p[REPORT].revents && !told(&in)) end(&in, SIGKILL, 1);
 		if (p[LISTENER].revents & POLLIN) notice(&in);
 		else if (p[LISTENER].revents) p[LISTENER].fd = -1; // POLLHUP: no process has the filter any more
 		if (p[SIGNALS].revents & POLLIN) forward(&in);

@@ -118,7 +118,7 @@ static long fork_init(const long *a, struct run *r) {
 	static char stack[64 << 10] __attribute__((aligned(16)));
 	uint64_t slot = (uint64_t)a[1];
 	uint64_t part = (uint64_t)a[3];
-	if (slot >= NSLOTS || (uint64_t)a[2] > MAX_DISKS || part > ((struct header *)r->base)->nops - r->next) return -EINVAL;
+	if (slot >= NSLOTS || (uint64_t)a[2] > MAX_DISKS || (uint64_t)a[5] >> INIT_TERMINAL >= NSLOTS || part > ((struct header *)r->base)->nops - r->next) return -EINVAL;
 	if (slot) r->slots[slot] = -1;
 	struct run init_part = *r;
 	r->next += (uint32_t)part;

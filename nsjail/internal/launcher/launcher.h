@@ -49,14 +49,20 @@ enum { KIND_SELF = 1, KIND_SUFFIX = 2, KIND_LEAVE = 3 };
 enum { FLAG_WARD = 1 };
 
 // Reports. FAIL has the index of the operation and its errno, EXEC the payload's pid in the jail, and EXIT the wait status
-// and END_ASKED, if the keeper asked for the end, or END_LEFT, if SIGKILL has not ended all processes.
-enum { REPORT_FAIL = 1, REPORT_EXEC = 2, REPORT_EXIT = 3 };
+// and END_ASKED, if the keeper asked for the end, or END_LEFT, if SIGKILL has not ended all processes. STOP has the signal
+// that has stopped the payload, if it has a terminal in place of the caller's.
+enum { REPORT_FAIL = 1, REPORT_EXEC = 2, REPORT_EXIT = 3, REPORT_STOP = 4 };
 enum { END_ASKED = 1, END_LEFT = 2 };
 
 // How init works: one process may trace exits; init outlives the keeper, ends no process, and stays as long as there are
 // any, as bubblewrap's does.
 #define INIT_TRACES 1
 #define INIT_STAYS 2
+
+// The bit from which on the mode has the slot of the terminal in place of the caller's, or 0, and the bytes with which the
+// keeper tells init whether the payload has the foreground of that; 0 asks for the end.
+#define INIT_TERMINAL 8
+enum { TELL_FOREGROUND = 1, TELL_BACKGROUND = 2 };
 
 // The list made ahead: the last capability that it expects of the kernel (Linux 5.9), the width of an id in a map, how many
 // operations and bytes of data come before the first that depends on identity or root, how many before the host's tree is

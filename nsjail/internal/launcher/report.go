@@ -19,6 +19,7 @@ const (
 	ReportFail = C.REPORT_FAIL // A: operation, B: errno
 	ReportExec = C.REPORT_EXEC // A: the payload's pid in the jail
 	ReportExit = C.REPORT_EXIT // A: wait status, B: EndAsked, EndLeft
+	ReportStop = C.REPORT_STOP // A: the signal that has stopped the payload, which has a terminal of the keeper's
 )
 
 // Flags in B of ReportExit: the keeper has asked for the end; processes remain after SIGKILL.
@@ -32,6 +33,14 @@ const (
 const (
 	InitTraces = C.INIT_TRACES
 	InitStays  = C.INIT_STAYS
+)
+
+// InitTerminal is the bit from which on the mode has the slot of the payload's terminal. TellForeground and
+// TellBackground, as a byte to the report socket, tell init whether the payload has its foreground.
+const (
+	InitTerminal   = C.INIT_TERMINAL
+	TellForeground = C.TELL_FOREGROUND
+	TellBackground = C.TELL_BACKGROUND
 )
 
 // EndSeconds is the time in seconds that init, or the keeper of a jail without init, waits for killed processes.

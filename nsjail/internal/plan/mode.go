@@ -21,6 +21,8 @@ type Mode struct {
 	// UID and GID are the host ids that root's launcher has assumed; 0 if it is still to assume those of Host.
 	UID int `json:"uid"`
 	GID int `json:"gid"`
+	// Terminal is 1 more than the number of the first stream that is a terminal in place of the caller's; 0 for none.
+	Terminal int `json:"terminal,omitempty"`
 	// Note is appended to Plan.Notes.
 	Note string `json:"note"`
 

@@ -178,5 +178,17 @@ func (r *resolver) forkArgs(own int) []program.Arg {
 	if r.Counted && r.Spec.Seccomp == "debug" {
 		args = append(args, program.Named(launcher.InitTraces, "1 /* process may trace exits */"))
 	}
+	if n := r.Mode.Terminal; n > 0 {
+		mode := 0
+		if len(args) == 6 {
+			mode = launcher.InitTraces
+		}
+		for len(args) < 5 {
+			args = append(args, program.Int(0))
+		}
+		slot := int(r.Stdio) + n - 1
+		args = append(args[:5], program.Named(mode|slot<<launcher.InitTerminal,
+			fmt.Sprintf("%d | %d << 8 /* the slot of the terminal */", mode, slot)))
+	}
 	return args
 }

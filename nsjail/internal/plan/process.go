@@ -84,6 +84,10 @@ func (r *resolver) hideInit() {
 // fork creates the payload's process. write completes the arguments, which depend on the operations that follow.
 func (r *resolver) fork() {
 	r.listen()
+	if n := r.Mode.Terminal; n > 0 { // of init's session: ENOTTY where no terminal could be opened
+		r.Jail.Add("tty", unix.SYS_IOCTL, (r.Stdio + program.Slot(n-1)).Arg(), program.Named(unix.TIOCSCTTY, "TIOCSCTTY"),
+			program.Int(0)).May(unix.ENOTTY)
+	}
 	r.Jail.Add("init", program.Fork)
 }
 

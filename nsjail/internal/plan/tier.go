@@ -93,12 +93,16 @@ func (r *resolver) confineInit() {
 	r.Jail.Close("landlock", set)
 }
 
-// beginPayload starts a session for the payload. Without a pid namespace the payload would outlive a killed init.
+// beginPayload starts a session for the payload, or a process group where it has a terminal in the caller's place.
 func (r *resolver) beginPayload() {
 	if r.shape.noNamespaces {
 		r.Jail.Add("process", unix.SYS_UMASK, program.Named(0o22, "022"))
 		r.Jail.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"),
 			program.Named(int(unix.SIGKILL), "SIGKILL"))
+	}
+	if r.Mode.Terminal > 0 { // job control needs a group in the session of init, which is its parent
+		r.Jail.Add("session", unix.SYS_SETPGID, program.Int(0), program.Int(0))
+		return
 	}
 	r.Jail.Add("session", unix.SYS_SETSID)
 }

@@ -19,6 +19,7 @@ type lent struct {
 	known    bool // the stream is a file
 	dev, ino uint64
 	access   int      // O_RDONLY, O_WRONLY or O_RDWR
+	seat     bool     // the payload has the desk's terminal in its place
 	copied   *os.File // brig copies from or to this duplicate, since the caller may close f; nil for none
 }
 
@@ -65,6 +66,9 @@ func (s *Streams) reopen(f *os.File, ours int) (fd int, err error) {
 	*now = lent{known: true, dev: st.Dev, ino: st.Ino, access: flags & unix.O_ACCMODE}
 	for k := range s.files[:i] {
 		if m := &s.files[k]; now.same(m) && now.access == m.access && m.copied == nil {
+			if m.seat {
+				s.seated++
+			}
 			return unix.FcntlInt(uintptr(s.fds[k]), unix.F_DUPFD_CLOEXEC, 0)
 		}
 	}
@@ -94,6 +98,16 @@ func (s *Streams) openAgain(f *os.File, ours, access int, st *unix.Stat_t) int {
 			return tryOpen(os.DevNull, access)
 		case zero, full, random, urandom:
 			return tryOpen(path, access)
+		}
+		if controls(ours) {
+			if !s.Seat {
+				return -1
+			}
+			if fd = s.sit(f, ours, access); fd >= 0 {
+				s.seated++
+				s.files[len(s.fds)].seat = true
+			}
+			return fd
 		}
 		if _, err := unix.IoctlGetTermios(ours, unix.TCGETS); err == nil {
 			fd = tryOpen(path, access)

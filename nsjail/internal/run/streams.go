@@ -28,6 +28,7 @@ type Streams struct {
 	Count    func(n int) int // called with the size of each piece of output; returns how much of it may pass
 	Chown    bool            // UID and GID are the payload's host ids, which are not the caller's
 	UID, GID int
+	Seat     bool // the payload may have a terminal of its own in place of the caller's, with init's help
 	Same     bool // for tests: the payload gets the caller's open file descriptions
 
 	fds     []int // the payload's streams that are open
@@ -36,6 +37,9 @@ type Streams struct {
 	file    *os.File // the file to copy to stdin, if any
 	copyIn  *os.File // the keeper's end of stdin's pipe
 	out     [2]*capture
+	desk    *desk       // nil: no stream is the caller's controlling terminal
+	seated  int         // how many streams are the desk's
+	screen  *capture    // from the desk
 	closers []io.Closer // the keeper's ends of pipes
 	copies  sync.WaitGroup
 	inErr   atomic.Pointer[error]
@@ -204,6 +208,9 @@ func (s *Streams) Start(pidfd *os.File) {
 			s.copies.Go(o.copy)
 		}
 	}
+	if s.desk != nil {
+		s.desk.start(s, pidfd)
+	}
 }
 
 // Attach connects the master side of the payload's terminal.
@@ -225,12 +232,15 @@ func (s *Streams) Attach(m *os.File) {
 
 // End finishes the copies and restores the caller's files after the end of the jail.
 func (s *Streams) End() {
-	for _, o := range s.out {
+	for _, o := range []*capture{s.out[0], s.out[1], s.screen} {
 		if o != nil {
 			o.over()
 		}
 	}
 	s.copies.Wait()
+	if s.desk != nil {
+		s.desk.end()
+	}
 	for _, f := range s.closers {
 		f.Close()
 	}

@@ -1,0 +1,162 @@
+package run
+
+import (
+	"brig/internal/sys"
+
+	"golang.org/x/sys/unix"
+)
+
+// attach makes the caller's terminal raw and begins to read it for the payload. In the background the kernel stops this
+// process first. EIO means that it would have, and that nobody could continue it: an orphaned group.
+func (d *desk) attach(reads bool) (newly bool, err error) {
+	if reads { // of no byte: the kernel asks for the foreground all the same
+		if _, err := sys.Retry(func() (int, error) { return unix.Read(d.in, nil) }); err != nil && err != unix.EAGAIN {
+			return false, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.attached || d.ended {
+		return false, nil
+	}
+	modes, err := unix.IoctlGetTermios(d.in, unix.TCGETS)
+	if err != nil {
+		return false, err
+	}
+	d.renew(modes)
+	raw := *modes
+	raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL |
+		unix.IXON
+	raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
+	if d.alone {
+		raw.Oflag &^= unix.OPOST
+	}
+	set := func() (int, error) { return 0, unix.IoctlSetTermios(d.in, unix.TCSETS, &raw) }
+	if _, err := sys.Retry(set); err != nil {
+		return false, err
+	}
+	d.saved, d.attached = *modes, true
+	if d.change.Broadcast(); !d.pumping {
+		d.pumping = true
+		go d.pump()
+	}
+	return true, nil
+}
+
+// renew copies the modes of the caller's terminal again, unless the payload has set its own: a shell changes them
+// before it gives a job the foreground.
+func (d *desk) renew(modes *unix.Termios) {
+	_ = sys.Control(d.master, func(fd int) error { // an error means that the jail has ended
+		now, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		if err != nil || *now != d.copied {
+			return err
+		}
+		d.copied = *modes
+		return unix.IoctlSetTermios(fd, unix.TCSETS, modes)
+	})
+}
+
+// detach ends the reading, and restores the modes if the terminal is still this process's.
+func (d *desk) detach() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.attached {
+		return
+	}
+	d.attached = false
+	if group, err := unix.IoctlGetInt(d.in, unix.TIOCGPGRP); err == nil && group == unix.Getpgrp() {
+		_ = unix.IoctlSetTermios(d.in, unix.TCSETS, &d.saved)
+	}
+}
+
+// pump copies what is typed while the desk is attached, until the jail ends.
+func (d *desk) pump() {
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.pumping = false; d.ended {
+			d.closeInput()
+		}
+	}()
+	buf := make([]byte, firstRead)
+	for {
+		n := d.read(buf)
+		if n < 0 {
+			return
+		}
+		if _, err := d.master.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// read returns what was typed, or -1 at the end.
+func (d *desk) read(buf []byte) int {
+	d.mu.Lock()
+	for !d.attached && !d.ended {
+		d.change.Wait()
+	}
+	p := [2]unix.PollFd{{Fd: int32(d.in), Events: unix.POLLIN}, {Fd: int32(d.ends), Events: unix.POLLIN}}
+	ended := d.ended
+	d.mu.Unlock()
+	if ended {
+		return -1
+	}
+	_, err := sys.Retry(func() (int, error) { return unix.Poll(p[:], -1) })
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil || d.ended || p[1].Revents != 0 {
+		return -1
+	}
+	if !d.attached {
+		return 0
+	}
+	n, err := unix.Read(d.in, buf)
+	switch {
+	case err == unix.EAGAIN || err == unix.EINTR:
+		return 0
+	case err != nil || n == 0:
+		return -1
+	}
+	return n
+}
+
+// end restores the caller's terminal. pump may still be in poll(2) until the end of the jail has woken it.
+func (d *desk) end() {
+	d.detach()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended = true
+	d.change.Broadcast()
+	d.close()
+}
+
+// Stopped asks for the caller's terminal when job control has stopped the payload for want of it. It reports whether
+// the payload is to have the foreground of its own terminal.
+func (s *Streams) Stopped(sig unix.Signal) bool {
+	d := s.desk
+	if d == nil || sig != unix.SIGTTIN && sig != unix.SIGTTOU {
+		return false
+	}
+	newly, err := d.attach(sig == unix.SIGTTIN)
+	if err != nil { // nobody could continue this process: its input has ended
+		_, _ = d.master.Write([]byte{4}) // termios(3) VEOF; an error means that the jail has ended
+	}
+	return newly || err != nil // otherwise it had stopped before it had the foreground, and was continued with that
+}
+
+// Leave gives the caller's terminal back before this process stops. It reports whether there is a terminal.
+func (s *Streams) Leave() bool {
+	if s.desk != nil {
+		s.desk.detach()
+	}
+	return s.desk != nil
+}
+
+// Resize passes on a change of the caller's terminal, if the payload has one in its place.
+func (s *Streams) Resize() {
+	if s.desk != nil {
+		s.desk.resize()
+	}
+}
