@@ -65,6 +65,9 @@ func (r *Runner) CommandOrdered(j *OrderedJail, spawned func(pid int) error) *Cm
 
 // startOrdered creates an ordered jail.
 func (c *Cmd) startOrdered() error {
+	if err := host.SameIDs(); err != nil { // it is not forked then
+		return err
+	}
 	if !c.runner.launcher.Forked {
 		return spec.HostError("launcher", "it could not be forked before the program started",
 			"raise the limits on processes and open files (ulimit -u, ulimit -n)")

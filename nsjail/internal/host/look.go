@@ -61,6 +61,9 @@ func (h *Host) Close() error {
 
 // lookVersion finds the release of the kernel, and its last capability.
 func (h *Host) lookVersion(*spec.Spec) error {
+	if err := SameIDs(); err != nil {
+		return err
+	}
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
 		return os.NewSyscallError("uname", err)
@@ -76,6 +79,18 @@ func (h *Host) lookVersion(*spec.Spec) error {
 	var err error
 	h.Kernel, err = parseKernel(unix.ByteSliceToString(u.Release[:]))
 	return err
+}
+
+// SameIDs refuses a caller whose real and effective ids differ: a set-user-ID or set-group-ID brig, or a child of one.
+// The kernel then hides its processes from each other (proc(5), PR_SET_DUMPABLE), and whose jail is meant is not clear.
+func SameIDs() error {
+	uid, euid, gid, egid := os.Getuid(), os.Geteuid(), os.Getgid(), os.Getegid()
+	if uid == euid && gid == egid {
+		return nil
+	}
+	return spec.CallerError("identity", fmt.Sprintf("the real and the effective ids of brig differ: uid %d and %d, gid %d "+
+		"and %d", uid, euid, gid, egid), fmt.Sprintf("start it with one of them, as in setpriv --reuid %d --regid %d "+
+		"--clear-groups brig, and without a set-user-ID or set-group-ID bit", euid, egid))
 }
 
 func (h *Host) lookKernel(*spec.Spec) error {

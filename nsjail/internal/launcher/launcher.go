@@ -11,6 +11,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"sync"
@@ -261,8 +262,11 @@ func (s *Launcher) reply() (r C.struct_reply, err error) {
 		n, err = unix.Read(fd, (*[C.sizeof_struct_reply]byte)(unsafe.Pointer(&r))[:])
 		return err
 	})
-	if err != nil || n != C.sizeof_struct_reply {
-		return r, fmt.Errorf("the launcher died (read %d bytes: %v)", n, err)
+	if err == nil && n != C.sizeof_struct_reply {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return r, fmt.Errorf("the launcher died: %w; look for an out-of-memory kill in the kernel log", err)
 	}
 	return r, nil
 }
