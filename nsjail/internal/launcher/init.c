@@ -27,13 +27,13 @@ void brig_tell(int fd, int type, int a, int b) {
 }
 
 // measure records which tmpfs is full, and how much all contain: statfs(2). A last write(2) may leave some blocks of a
-// large one free, and a file also needs an inode.
+// large one free, and a file also needs an inode; the only one of inodes=1 is the root's.
 static void measure(struct report *r, int disks) {
 	for (int i = 0; i < disks; i++) {
 		struct statfs s;
 		if (SYS2(SYS_fstatfs, FD_DISK + i, &s)) continue;
 		uint64_t slack = s.f_blocks / 16 < 15 ? s.f_blocks / 16 : 15;
-		if ((s.f_blocks && s.f_bfree <= slack) || (s.f_files && !s.f_ffree)) r->full |= 1u << i;
+		if ((s.f_blocks && s.f_bfree <= slack) || (s.f_files > 1 && !s.f_ffree)) r->full |= 1u << i;
 		r->used += (int64_t)(s.f_blocks - s.f_bfree) * s.f_bsize;
 	}
 }
