@@ -98,18 +98,24 @@ func (r *Request) asks(mechanism string) bool {
 		mechanism == "net" && len(r.Network) > 0
 }
 
+// tellOperator is what a caller can do about a fault of the machine.
+const tellOperator = "tell the operator: the log of this server has the reason and the remedy"
+
 // hostRefusal returns the Refusal for a jail that this machine cannot make. It suggests changing the request only if
-// the request itself requires the missing mechanism.
+// the request itself requires the missing mechanism. Paths of the host and commands for its operator, in the error's
+// detail and remedy, are not for the caller, which may be a model that acts on them.
 func hostRefusal(r *Request, jail *nsjail.Error) *nsjail.Refusal {
-	no := refuse("jail", "host_lacks", jail.Op, jail.Error())
+	message := jail.Op + ": this machine lacks what the jail needs"
+	if jail.Errno != 0 {
+		message += ": " + jail.Errno.Error()
+	}
+	no := refuse("jail", "host_lacks", jail.Op, message)
 	name, known := mechanism(jail.Op)
 	asked := r.asks(name)
 	if asked {
 		no.NextSteps = []string{"send the request without what this machine cannot do: " + jail.Op}
 	}
-	if jail.Remedy != "" {
-		no.NextSteps = append(no.NextSteps, "have the operator see to it: "+jail.Remedy)
-	}
+	no.NextSteps = append(no.NextSteps, tellOperator)
 	if known && !asked {
 		no.NextSteps = append(no.NextSteps, "a policy or a default of the operator's asks for "+name+", "+
 			"and not the request: no other request will do")

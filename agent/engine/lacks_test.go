@@ -10,7 +10,8 @@ import (
 
 // What a policy asks for is no reason to send another request.
 func TestHostRefusalBlamesWhoAsked(t *testing.T) {
-	lacks := &nsjail.Error{Fault: nsjail.FaultHost, Op: "limits.memory", Detail: "no control group", Remedy: "make one"}
+	lacks := &nsjail.Error{Fault: nsjail.FaultHost, Op: "limits.memory", Detail: "/sys/fs/cgroup/x has none",
+		Remedy: "sudo make one"}
 	for _, c := range []struct {
 		r     *Request
 		blame bool
@@ -18,8 +19,12 @@ func TestHostRefusalBlamesWhoAsked(t *testing.T) {
 		no := answer(&nsjail.Job{}, c.r, nil, lacks).Error
 		steps := strings.Join(no.NextSteps, "\n")
 		if no.Code != "host_lacks" || strings.Contains(steps, "send the request without") != c.blame ||
-			strings.Contains(steps, "no other request will do") == c.blame || !strings.Contains(steps, "make one") {
+			strings.Contains(steps, "no other request will do") == c.blame ||
+			!strings.Contains(steps, "tell the operator") {
 			t.Errorf("%+v: %s", c.r, steps)
+		}
+		if text := no.Message + steps; strings.Contains(text, "/sys") || strings.Contains(text, "sudo") {
+			t.Errorf("a path or a command of the host: %s", text)
 		}
 	}
 }

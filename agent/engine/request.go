@@ -106,15 +106,15 @@ func (r *Request) check() *nsjail.Refusal {
 	case len(r.Stdin) > MaxStdin:
 		return bad("stdin_too_large", "stdin", fmt.Sprintf("stdin has %d bytes, more than %d", len(r.Stdin), MaxStdin),
 			"put it into a file of a sandbox and read that")
-	case r.Timeout < 0 || r.Memory < 0 || r.CPUs < 0 || r.MaxOutput < 0:
-		return bad("negative_limit", "timeout", "a limit is negative", "leave it out, or send a positive one")
 	case len(r.Env)+len(r.Secrets) > MaxEnv:
 		return bad("too_many_variables", "env", fmt.Sprintf("more than %d variables", MaxEnv), "put them into a file")
 	case !slices.Contains([]string{"", "none", "ansi", "all"}, r.Strip):
 		return bad("bad_strip", "strip", fmt.Sprintf("strip: %.20q is none of none, ansi and all", r.Strip),
 			"write one of them, or leave it out")
 	}
-	return cmp.Or(r.checkSecrets(), r.checkNames())
+	return cmp.Or(negative(amount{"timeout", r.Timeout < 0, "30s"}, amount{"memory", r.Memory < 0, "512m"},
+		amount{"cpus", r.CPUs < 0, "0.5"}, amount{"max_output", r.MaxOutput < 0, "64k"}),
+		r.checkSecrets(), r.checkNames())
 }
 
 // checkSecrets limits the number and size of secrets, for which all output is searched. The Refusal contains no value.

@@ -89,6 +89,19 @@ func TestCheckRequest(t *testing.T) {
 	}
 }
 
+// TestNegativeFields: each wrong field is named, with its own remedy.
+func TestNegativeFields(t *testing.T) {
+	for want, r := range map[string]Request{"timeout": {Timeout: -1}, "memory": {Memory: -1}, "cpus": {CPUs: -0.1},
+		"max_output": {MaxOutput: -1}, "memory, cpus": {Memory: -1, CPUs: -1}} {
+		r.Cmd = []string{"true"}
+		no := r.check()
+		if no == nil || no.Rule != want || !strings.HasPrefix(no.Message, want+": ") ||
+			len(no.NextSteps) != len(strings.Split(want, ", ")) || !strings.HasPrefix(want, strings.Split(no.NextSteps[0], ":")[0]) {
+			t.Errorf("%s: %+v", want, no)
+		}
+	}
+}
+
 func TestFileName(t *testing.T) {
 	for name, want := range map[string]string{"a": "a", "a/b.txt": "a/b.txt", "/input/a": "a", "/input/a/b": "a/b",
 		"..a":            "..a",

@@ -70,6 +70,9 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	res, err := e.chain.Execute(ctx, j)
 	err = errors.Join(err, out.close(res))
 	a := answer(j, r, res, err)
+	if a.Error != nil && a.Error.Layer == "jail" && e.opts.JailFailed != nil {
+		e.opts.JailFailed(a.ID, err)
+	}
 	e.tell(a, shown)
 	a.Changes = e.keep(c, j, res, begin)
 	out.put(a)
@@ -146,7 +149,7 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 		a.Status = string(nsjail.StatusCancelled)
 		return a
 	case res == nil && full(err):
-		a.Error = machineFull(err)
+		a.Error = machineFull()
 		return a
 	case errors.As(err, &exec):
 		cause := *exec.Cause
@@ -160,7 +163,7 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 		a.Error = jailRefusal(r, jail)
 		return a
 	case res == nil && err != nil:
-		a.Error = refuse("jail", "jail_failed", "", err.Error())
+		a.Error = refuse("jail", "jail_failed", "", "the jail has failed", tellOperator)
 		return a
 	}
 	a.Status, a.ExitCode, a.Signal, a.TimedOut = string(res.Status), res.ExitCode, res.Signal, res.TimedOut
@@ -186,8 +189,8 @@ func full(err error) bool {
 }
 
 // machineFull returns the Refusal for a run for which the machine, or brigd's share of it, has no resources at present.
-func machineFull(why error) *nsjail.Refusal {
-	return refuse("jail", "machine_full", "", "this machine has no room for another jail at present: "+why.Error(),
+func machineFull() *nsjail.Refusal {
+	return refuse("jail", "machine_full", "", "this machine has no room for another jail at present",
 		"send the same request again in a few seconds")
 }
 
@@ -199,12 +202,15 @@ func jailRefusal(r *Request, e *nsjail.Error) *nsjail.Refusal {
 			"what the machine has in /usr/bin, or a file below /work that is executable")
 	case e.Fault == nsjail.FaultHost:
 		return hostRefusal(r, e)
-	case e.Fault == nsjail.FaultCaller && e.Remedy != "":
-		return refuse("jail", "bad_request", e.Op, e.Error(), e.Remedy)
 	case e.Fault == nsjail.FaultCaller:
-		return refuse("jail", "bad_request", e.Op, e.Error())
+		op := strings.TrimPrefix(e.Op, "limits.") // the request has limits under their names
+		no := refuse("jail", "bad_request", op, e.Named(op))
+		if e.Remedy != "" {
+			no.NextSteps = []string{e.Remedy}
+		}
+		return no
 	}
-	return refuse("jail", "jail_failed", e.Op, e.Error())
+	return refuse("jail", "jail_failed", e.Op, e.Op+": the jail could not be made", tellOperator)
 }
 
 // violations lists the forbidden operations that the run attempted.

@@ -74,11 +74,8 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 	if no != nil {
 		return nil, no
 	}
-	if r.Disk < 0 || r.Inodes < 0 || r.TTL < 0 {
-		return nil, bad("negative_limit", "disk", "a limit of the sandbox is negative",
-			"leave it out, or send a positive one")
-	}
-	if no := cmp.Or(e.mayDo(c, "create"), e.checkInputs(c, "", r.Files)); no != nil {
+	if no := cmp.Or(negative(amount{"disk", r.Disk < 0, "64m"}, amount{"inodes", r.Inodes < 0, "1000"},
+		amount{"ttl", r.TTL < 0, "1h"}), e.mayDo(c, "create"), e.checkInputs(c, "", r.Files)); no != nil {
 		return nil, no
 	}
 	if no := e.checkMounts(c, r.Mounts, true); no != nil {
@@ -104,7 +101,7 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 	box, err := e.boxes.Create(agent, o)
 	switch {
 	case full(err):
-		return nil, machineFull(err)
+		return nil, machineFull()
 	case err != nil:
 		return nil, asRefusal(err, "sandbox", "sandbox_refused")
 	}

@@ -79,6 +79,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 	o.StoreFailed = func(id, what string, err error) {
 		log.Error("a sandbox, snapshot or change set "+what, "id", id, "error", err)
 	}
+	o.JailFailed = func(run string, err error) { log.Warn("a jail could not be made", "id", run, "error", err) }
 	o.WarmFailed = func(language string, err error) {
 		log.Error("warm interpreters could not be replaced by those with other limits", "language", language, "error", err)
 	}

@@ -101,7 +101,7 @@ func TestReadRefuses(t *testing.T) {
 		{`{"n":true}`, WrongType, "n: it is true; write a whole number"},
 		{`{"u":"1"}`, WrongType, `u: it is "1"; write a whole number`},
 		{`{"f":"1"}`, WrongType, `f: it is "1"; write a number`},
-		{`{"list":"x"}`, WrongType, `list: it is "x"; write a list`},
+		{`{"list":"x"}`, WrongType, `list: it is "x"; write a list of strings`},
 		{`{"list":["x",7]}`, WrongType, "list[1]: it is the number 7; write a string"},
 		{`{"map":[]}`, WrongType, "map: it is a list; write an object"},
 		{`{"size":[]}`, WrongType, "size: it is a list; write a size"},

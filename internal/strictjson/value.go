@@ -54,7 +54,7 @@ func (r *Reader) kind(path string, v reflect.Value) error {
 		})
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-		return r.List(path, "a list", func(path string) error {
+		return r.List(path, listOf(v.Type().Elem()), func(path string) error {
 			item := reflect.New(v.Type().Elem())
 			err := r.Value(path, item.Interface())
 			v.Set(reflect.Append(v, item.Elem()))
@@ -100,4 +100,17 @@ func (r *Reader) scalar(path string, t json.Token, v reflect.Value) error {
 		return r.fail(path, Error{Code: Misfit, Got: t, Want: want, Limit: v.Type().Bits(), unsigned: v.CanUint()})
 	}
 	return nil
+}
+
+// listOf names a list of values of a type.
+func listOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a list of strings"
+	case reflect.Struct, reflect.Map:
+		return "a list of objects"
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64, reflect.Float64:
+		return "a list of numbers"
+	}
+	return "a list"
 }

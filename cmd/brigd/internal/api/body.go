@@ -42,5 +42,5 @@ func (c *call) body(v any) error {
 	if err != nil {
 		return err
 	}
-	return schema.Decode(text, v)
+	return schema.Command(schema.Decode(text, v), text)
 }

@@ -52,6 +52,7 @@ type Config struct {
 	JetStream      JetStream
 	DrainTimeout   nsjail.Duration
 	LogFormat      string
+	OutputSchemas  string // of brigd mcp: off or on
 	LogLevel       string
 	Command        string // serve, mcp or worker
 	HTTP           bool   // of brigd mcp, as are Tools and Agent
@@ -72,7 +73,7 @@ func Default() *Config {
 		Gate:          admit.Options{Queue: 1024, QueuePerCaller: 512},
 		JetStream: JetStream{Replicas: 1, AckWait: nsjail.Duration(30 * time.Second), MaxDeliver: 3,
 			KeepResults: nsjail.Duration(24 * time.Hour)},
-		DrainTimeout: nsjail.Duration(30 * time.Second), LogFormat: "text", LogLevel: "info",
+		DrainTimeout: nsjail.Duration(30 * time.Second), LogFormat: "text", OutputSchemas: "off", LogLevel: "info",
 		from: map[string]string{}}
 }
 

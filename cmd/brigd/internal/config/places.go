@@ -47,7 +47,7 @@ var places = map[string]Place{
 	"jetstream.worker": Worker, "jetstream.replicas": Each, "jetstream.ack_wait": Each, "jetstream.max_deliver": Each,
 	"jetstream.keep_results": Each,
 
-	"mcp.http": Front, "mcp.tools": Front, "mcp.agent": Front,
+	"mcp.http": Front, "mcp.tools": Front, "mcp.output_schemas": Front, "mcp.agent": Front,
 }
 
 // Elsewhere returns the settings that are given and act only in another brigd of the queue, as they were written.

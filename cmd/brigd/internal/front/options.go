@@ -129,6 +129,8 @@ type Options struct {
 	// Changes reports whether runs have change sets, and Apply whether callers may apply them.
 	Changes, Apply bool
 	MaxBody        int64 // bytes of a JSON body, or of a message
+	// OutputSchemas makes MCP's list of tools tell the form of their structured content: three quarters of its bytes.
+	OutputSchemas bool
 
 	// Trace begins the span of an HTTP request, and end ends it.
 	Trace func(*http.Request) (traced *http.Request, end func(status int))

@@ -69,7 +69,9 @@ var ordinary = bounds{idle: 30 * time.Minute, sessions: 128, perCaller: 32, call
 func service1(t *testing.T, o Options, toolsFile string, b bounds) *Server {
 	t.Helper()
 	o.MaxBody = cmp.Or(o.MaxBody, 8<<20)
-	return must.Get(newServer(fakes.Options(o), toolsFile, b))(t)
+	options := fakes.Options(o)
+	options.OutputSchemas = true // call1 checks with them
+	return must.Get(newServer(options, toolsFile, b))(t)
 }
 
 // Sessions is how many sessions there are.

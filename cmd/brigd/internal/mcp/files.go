@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -23,15 +24,16 @@ type pathIn struct {
 
 type readIn struct {
 	pathIn
-	Offset int64  `json:"offset,omitempty"`   // the byte to begin with
-	Limit  int64  `json:"limit,omitempty"`    // how many bytes to read at most: 131072 if left out, 1048576 at most
-	As     string `json:"encoding,omitempty"` // text, base64, or auto (text where it is UTF-8) if left out
+	Offset int64 `json:"offset,omitempty"` // the byte to begin with
+	Limit  int64 `json:"limit,omitempty"`  // how many bytes to read at most: 131072 if left out, 1048576 at most
+	// text, base64, or auto if left out: text where it is UTF-8, and a whole picture of at most 1 MiB as an image
+	As string `json:"encoding,omitempty"`
 }
 
 type readOut struct {
 	File     *engine.FileInfo `json:"file,omitempty"`        // what was read
 	Content  string           `json:"content"`               // its content, from offset on
-	Encoding string           `json:"encoding,omitempty"`    // text or base64
+	Encoding string           `json:"encoding,omitempty"`    // text, base64, or a picture's type: it is an image block
 	Offset   int64            `json:"offset"`                // the first byte of content
 	Next     int64            `json:"next_offset,omitempty"` // where to go on; left out at the end of the file
 	Error    *nsjail.Refusal  `json:"error,omitempty"`
@@ -94,9 +96,8 @@ func (c *call) failed(id string, err error) *sdk.CallToolResult {
 }
 
 func readFile(ctx context.Context, c *call, in *readIn) *sdk.CallToolResult {
-	if in.Limit == 0 {
-		in.Limit = defaultRead
-	}
+	mayBePicture := in.Limit == 0 && in.Offset == 0 && (in.As == "" || in.As == "auto")
+	in.Limit = cmp.Or(in.Limit, defaultRead)
 	switch {
 	case in.Limit < 0 || in.Limit > maxRead:
 		return c.bad("limit", fmt.Sprintf("it is not from 1 to %d", maxRead), "Read the file in pieces, with offset.")
@@ -117,6 +118,19 @@ func readFile(ctx context.Context, c *call, in *readIn) *sdk.CallToolResult {
 	data, err := pieceOf(f, in.Offset, in.Limit)
 	if err != nil {
 		return c.failed(id, err)
+	}
+	if mayBePicture && !utf8.Valid(data) && info.Size <= maxPicture {
+		rest, err := io.ReadAll(io.LimitReader(f, maxPicture))
+		if err != nil {
+			return c.failed(id, err)
+		}
+		whole := append(data, rest...)
+		if kind := picture(whole); kind != "" {
+			res := result(&readOut{File: info, Encoding: kind}, false,
+				fmt.Sprintf("%q: a picture of %d bytes, %s.\n", info.Path, len(whole), kind))
+			res.Content = append(res.Content, &sdk.ImageContent{Data: whole, MIMEType: kind})
+			return res
+		}
 	}
 	out := &readOut{File: info, Offset: in.Offset, Encoding: "text"}
 	whole := data

@@ -94,11 +94,14 @@ func runTools() []*tool {
 // described returns a tool's description for the session's caller, with the names of the shares and images that the
 // caller may use.
 func (x *session) described(t *tool) *sdk.Tool {
-	shares, images := x.Engine.Shares(x.who()), x.Engine.Images(x.who())
-	if !t.mounts || len(shares)+len(images) == 0 {
-		return t.def
-	}
 	def := *t.def
+	if !x.OutputSchemas {
+		def.OutputSchema = nil
+	}
+	if !t.mounts {
+		return &def
+	}
+	shares, images := x.Engine.Shares(x.who()), x.Engine.Images(x.who())
 	if len(shares) > 0 {
 		var names []string
 		for _, s := range shares {
@@ -158,6 +161,9 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 		a.Error = c.lost(r.Sandbox, a.Error)
 		return refusal(a, a.Error)
 	}
+	a.Denials = slices.DeleteFunc(a.Denials, func(d nsjail.Denial) bool {
+		return d.Layer == "syscall" && slices.Contains(harmless, d.Name)
+	})
 	enforced := a.Enforced
 	a.Enforced = nil // for programs only: a model would read it after every call
 	res := result(a, a.Status != string(nsjail.StatusOK), told(a)...)
@@ -166,6 +172,10 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 	}
 	return res
 }
+
+// harmless are calls that libraries make at each start and whose refusal changes nothing: where memory is placed. A model
+// would look there for the reason of whatever else went wrong.
+var harmless = []string{"mbind", "get_mempolicy", "set_mempolicy", "set_mempolicy_home_node", "migrate_pages", "move_pages"}
 
 // enforcedKey is the key in a result's _meta of the map from protections to the mechanisms that enforce them.
 const enforcedKey = "brig/enforced"

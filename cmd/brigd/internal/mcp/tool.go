@@ -131,17 +131,7 @@ func shellStep(name string, members map[string]json.RawMessage) string {
 		if json.Unmarshal(members[key], &line) != nil || line == "" {
 			continue
 		}
-		words := "..."
-		if len(line) <= 1000 {
-			words = line
-		}
-		var text strings.Builder
-		e := json.NewEncoder(&text)
-		e.SetEscapeHTML(false) // the text is for a model, not for a web page
-		if e.Encode(words) != nil {
-			return "" // unreachable: every string has a JSON form
-		}
-		return `You mean {"cmd": ["sh", "-c", ` + strings.TrimSpace(text.String()) + "]}."
+		return schema.ShellStep(line)
 	}
 	return ""
 }

@@ -58,6 +58,18 @@ func TestListsTools(t *testing.T) {
 	}
 }
 
+// TestToolListIsShort: each model reads the list at its start.
+func TestToolListIsShort(t *testing.T) {
+	s := service1(t, Options{Engine: newFake(), Changes: true, Apply: true}, "", ordinary)
+	s.OutputSchemas = false
+	client, _ := connect(t, s, nil)
+	list := must.Get(client.ListTools(t.Context(), nil))(t)
+	text := must.Get(json.Marshal(list))(t)
+	if t.Logf("%d bytes, %d tools", len(text), len(list.Tools)); len(text) >= 15_000 || len(list.Tools) < 14 {
+		t.Errorf("%d tools have %d bytes", len(list.Tools), len(text))
+	}
+}
+
 func TestCallsEveryTool(t *testing.T) {
 	f := newFake()
 	client, x := connect(t, service1(t, Options{Engine: f, Changes: true, Apply: true}, declared(), ordinary), nil)

@@ -72,7 +72,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"n":300}`, "wrong_type", "n: it is the number 300"},
 		{`{"n":1.5}`, "wrong_type", "a whole number"},
 		{`{"on":"true"}`, "wrong_type", "write true or false"},
-		{`{"list":"x"}`, "wrong_type", "list: it is a string; write a list"},
+		{`{"list":"x"}`, "wrong_type", "list: it is a string; write a list of strings"},
 		{`{"list":["x",7]}`, "wrong_type", "list[1]: it is the number 7"},
 		{`{"map":[]}`, "wrong_type", "map: it is a list; write an object"},
 		{`{"map":{"k y":1}}`, "wrong_type", `map["k y"]: `},
@@ -154,5 +154,22 @@ func TestMessagesAreBounded(t *testing.T) {
 	long := &strictjson.Error{Code: strictjson.Invalid, Err: errors.New(strings.Repeat("é", 10000) + "; shorten it")}
 	if err := render(long); len(err.Error()) > maxMessage+8 || !strings.HasSuffix(err.Error(), "é; shorten it") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestCommandLine: a command line in the place of a list of words is answered with the list.
+func TestCommandLine(t *testing.T) {
+	var r struct {
+		Cmd []string `json:"cmd"`
+	}
+	for body, want := range map[string]string{
+		`{"cmd":"python3 a.py"}`: `cmd: it is a string, and no shell reads cmd; You mean {"cmd": ["sh", "-c", "python3 a.py"]}.`,
+		`{"cmd":["x"]}`:          "", `{"cmd":""}`: "cmd: it is a string; write a list of strings",
+		`{"cmd":7}`: "cmd: it is the number 7; write a list of strings",
+	} {
+		err := Command(Decode([]byte(body), &r), []byte(body))
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %q", body, err, want)
+		}
 	}
 }
