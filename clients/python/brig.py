@@ -107,6 +107,10 @@ class Unauthorized(Refused):
     """The token is missing, wrong, expired or does not allow this, or a policy does not."""
 
 
+class Forbidden(Unauthorized):
+    """brigd knows who asks, and a policy, a token or the operator does not allow this: another token will not help."""
+
+
 class TryAgain(Refused):
     """Too many runs at once. The client has already waited and tried as often as it was told to."""
 
@@ -559,7 +563,7 @@ class Client:
         if not isinstance(body, dict) or "error" not in body:
             body = {"error": "HTTP %d %s" % (answer.status, answer.reason), "code": "http", "layer": "http"}
         after = answer.headers.get("Retry-After", "")
-        kind = {401: Unauthorized, 403: Unauthorized, 404: NotFound, 429: TryAgain, 503: TryAgain}.get(answer.status, Refused)
+        kind = {401: Unauthorized, 403: Forbidden, 404: NotFound, 429: TryAgain, 503: TryAgain}.get(answer.status, Refused)
         return kind(answer.status, body, float(after) if after.isascii() and after.isdigit() else None)
 
     def _call(self, method: str, path: str, body: Any = None) -> bytes:
