@@ -47,7 +47,7 @@ from types import TracebackType
 from typing import IO, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 __all__ = [
-    "Applied", "BrigError", "ChangeSet", "Client", "Denial", "Event", "FileInfo", "Image", "Language", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
+    "Applied", "BrigError", "ChangeSet", "Client", "Denial", "Event", "FileInfo", "Forbidden", "Image", "Language", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
     "SandboxInfo", "Share", "SnapshotInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Untrusted", "Violation",
     "default_socket", "main",
 ]
