@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"brig/agent/engine"
@@ -72,6 +73,11 @@ func (p *daemon) connectQueue(ctx context.Context, e *engine.Options) (err error
 	o := queue.Options{URL: at, Creds: j.Creds, CA: j.CA, Cert: j.Cert, Key: j.Key, Plain: j.Plain,
 		Name: cmp.Or(j.Worker, queue.DefaultName()), Replicas: j.Replicas, AckWait: time.Duration(j.AckWait),
 		MaxDeliver: j.MaxDeliver, KeepResults: time.Duration(j.KeepResults), Version: version, Logger: p.log}
+	if dir, ok := strings.CutPrefix(at, "unix:"); ok {
+		if o.Store, err = queue.StoreOf(dir); err != nil {
+			return fmt.Errorf("--jetstream: %w", err)
+		}
+	}
 	if names := p.c.Elsewhere(); names != "" {
 		p.log.Warn("settings that act only in other brigds of the queue are without effect here; give them to those",
 			"settings", names)

@@ -32,8 +32,12 @@ type Queue struct {
 	own     *Sandboxes            // of this process; nil without
 	ackWait time.Duration
 	rates   rates
+	kept    kept
 	front   atomic.Pointer[Front] // of this process, or nil
 }
+
+// noStorage is the server's code for a stream whose bytes it could not keep.
+const noStorage = 10047
 
 // startTime is how long the servers may take to be usable.
 const startTime = 30 * time.Second
@@ -87,6 +91,10 @@ func (q *Queue) makeSoon(ctx context.Context) error {
 		try, end := context.WithTimeout(ctx, soon) // a call has no answer while there is no leader
 		err := q.make(try)
 		end()
+		if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == noStorage && q.o.Store > 0 {
+			q.o.Store = 0 // its configuration keeps less than was thought
+			continue
+		}
 		var wrong *layoutError
 		if err == nil || errors.As(err, &wrong) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
 			return err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -55,8 +54,8 @@ func (d *delivery) bury(reason string) {
 // unreadable abandons a run that cannot be read. Its id is in the name of its object, or is made from the number of its
 // message. Its owner is in the record of its submission, if there is one.
 func (d *delivery) unreadable(ctx context.Context, number uint64, why error) {
-	id := strings.TrimPrefix(d.m.Header.Get(objectHeader), "job.")
-	if d.j = (job{ID: id}); !front.ID.MatchString(id) {
+	id := idOf(d.m.Header.Get(objectHeader))
+	if d.j = (job{ID: id}); id == "" {
 		d.j.ID = "unreadable-" + strconv.FormatUint(number, 10)
 		d.bury(why.Error())
 		return
@@ -131,7 +130,7 @@ func (q *Queue) Requeue(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	m, err := q.pack(ctx, old.Header.Get(subjectHeader), "job."+id, body)
+	m, err := q.pack(ctx, old.Header.Get(subjectHeader), bodyName(id, tenantOf(old.Header.Get(subjectHeader))), body)
 	if err != nil {
 		return err
 	}

@@ -262,6 +262,10 @@ func (d *delivery) finish(a *engine.Response) {
 		d.Queue.o.Logger.Error("a result is not stored, and the run will be delivered again", "run", d.j.ID, "error", err)
 		return
 	}
+	if revision != 0 && d.j.Tracked {
+		text, _ := json.Marshal(r) // store has done it
+		d.keep(tenantOf(d.m.Subject), keptResult{d.j.ID, int64(len(text)), revision})
+	}
 	if revision == 0 {
 		d.late.Add(1)
 	} else if d.j.Reply != "" {

@@ -71,8 +71,14 @@ const (
 // errPermanent means that another attempt will fail as well.
 var errPermanent = errors.New("it cannot be read")
 
-// fits reports whether a text fits into a message.
-func (q *Queue) fits(text []byte) bool { return int64(len(text)) <= q.nc.MaxPayload()-headroom }
+// fits reports whether a text fits into a message. In a small store, so many of the runs that may wait must fit, too.
+func (q *Queue) fits(text []byte) bool {
+	most := q.nc.MaxPayload() - headroom
+	if q.o.Store > 0 && q.o.Queued > 0 {
+		most = min(most, max(headroom, q.o.Store/2/part/int64(q.o.Queued)))
+	}
+	return int64(len(text)) <= most
+}
 
 // pack returns a message with a body, which is put into the object store if it is too large.
 func (q *Queue) pack(ctx context.Context, subject, name string, body []byte) (*nats.Msg, error) {
@@ -116,7 +122,9 @@ func (q *Queue) store(ctx context.Context, limit time.Duration, id string, r *re
 	}
 	object := engine.NewID("r." + id) // a second result must not replace the object of the first
 	err = trying(ctx, limit, len(text), func(ctx context.Context) (err error) {
-		revision, err = q.storeText(ctx, id, object, r, text)
+		if revision, err = q.storeText(ctx, id, object, r, text); overfull(err) {
+			q.makeRoom(ctx, len(text))
+		}
 		return err
 	})
 	return revision, err

@@ -118,22 +118,22 @@ func (q *Queue) make(ctx context.Context) (err error) {
 		}
 	}
 	keep := cmp.Or(q.o.KeepResults, DefaultKeepResults)
-	if q.results, err = q.bucket(ctx, resultsBucket, keep, replicas); err != nil {
+	if q.results, err = q.bucket(ctx, resultsBucket, keep, replicas, q.o.bytesOf()); err != nil {
 		return err
 	}
-	if q.revoked, err = q.bucket(ctx, revokedBucket, 0, replicas); err != nil {
+	if q.revoked, err = q.bucket(ctx, revokedBucket, 0, replicas, -1); err != nil {
 		return err
 	}
-	if q.present, err = q.bucket(ctx, workersBucket, keepWorker, replicas); err != nil {
+	if q.present, err = q.bucket(ctx, workersBucket, keepWorker, replicas, -1); err != nil {
 		return err
 	}
-	if q.snaps, err = q.objects(ctx, snapsBucket, 0, replicas); err != nil {
+	if q.snaps, err = q.objects(ctx, snapsBucket, 0, replicas, -1); err != nil {
 		return err
 	}
-	if q.large, err = q.objects(ctx, largeBucket, keep, replicas); err != nil {
+	if q.large, err = q.objects(ctx, largeBucket, keep, replicas, q.o.bytesOf()); err != nil {
 		return err
 	}
-	q.files, err = q.objects(ctx, filesBucket, keepDead, replicas)
+	q.files, err = q.objects(ctx, filesBucket, keepDead, replicas, q.o.bytesOf())
 	return err
 }
 
@@ -181,18 +181,20 @@ func (q *Queue) consumer(ctx context.Context, l lane) error {
 	return nil
 }
 
-func (q *Queue) bucket(ctx context.Context, name string, keep time.Duration, replicas int) (jetstream.KeyValue, error) {
+func (q *Queue) bucket(ctx context.Context, name string, keep time.Duration, replicas int, most int64) (
+	jetstream.KeyValue, error) {
 	b, err := q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name, TTL: keep, Replicas: replicas,
-		Storage: jetstream.FileStorage, History: 1})
+		Storage: jetstream.FileStorage, History: 1, MaxBytes: most})
 	if errors.Is(err, jetstream.ErrBucketExists) {
 		return q.js.KeyValue(ctx, name)
 	}
 	return b, err
 }
 
-func (q *Queue) objects(ctx context.Context, name string, keep time.Duration, replicas int) (jetstream.ObjectStore,
-	error) {
-	b, err := q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, Replicas: replicas, TTL: keep})
+func (q *Queue) objects(ctx context.Context, name string, keep time.Duration, replicas int, most int64) (
+	jetstream.ObjectStore, error) {
+	b, err := q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, Replicas: replicas, TTL: keep,
+		MaxBytes: most})
 	if errors.Is(err, jetstream.ErrBucketExists) {
 		return q.js.ObjectStore(ctx, name)
 	}

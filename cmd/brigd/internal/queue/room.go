@@ -13,6 +13,9 @@ const unseen = 64
 // of one class only. The server is asked if there may be as many. From then on the tenant's runs are put there one
 // after the other, until end. The response is a refusal.
 func (p *posting) room(ctx context.Context) (end func(), a *engine.Response) {
+	if a := p.roomForBody(ctx); a != nil {
+		return nil, a
+	}
 	most := p.o.QueuedPerTenant
 	if n, known := p.rates.most(); most == 0 || known && n+unseen < most {
 		return func() {}, nil
@@ -41,4 +44,19 @@ func (p *posting) room(ctx context.Context) (end func(), a *engine.Response) {
 	}
 	end()
 	return nil, a
+}
+
+// roomForBody checks whether a large body may be stored: one tenant has a quarter of the room for those.
+func (p *posting) roomForBody(ctx context.Context) (a *engine.Response) {
+	if p.o.Store <= 0 || p.fits(p.body) {
+		return nil
+	}
+	has, err := p.waitingBytes(ctx, digest(p.c.Key()))
+	switch {
+	case err != nil:
+		return refused(p.j.ID, unavailable(err))
+	case has+int64(len(p.body)) > p.o.bytesOf()/part:
+		return p.full(ctx)
+	}
+	return nil
 }

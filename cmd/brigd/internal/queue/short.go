@@ -50,3 +50,12 @@ func Short(dirs ...Dir) string {
 	}
 	return ""
 }
+
+// StoreOf returns how many bytes the server of a directory keeps at most: what brigd-queue takes of the disk.
+func StoreOf(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil { // statfs(2)
+		return 0, fmt.Errorf("the disk of %s: %w", dir, err)
+	}
+	return int64(st.Blocks) * st.Bsize / 4 * 3, nil
+}

@@ -213,7 +213,7 @@ func (p *posting) publish(ctx context.Context) (number uint64, a *engine.Respons
 	l := laneOf(p.j.Request.Urgency, tenant)
 	var full *jetstream.APIError
 	err := trying(ctx, startTime, len(p.body), func(ctx context.Context) error {
-		m, err := p.pack(ctx, runsSubject+l.token()+"."+tenant, "job."+p.j.ID, p.body)
+		m, err := p.pack(ctx, runsSubject+l.token()+"."+tenant, bodyName(p.j.ID, tenant), p.body)
 		if err == nil {
 			var ack *jetstream.PubAck
 			ack, err = p.js.PublishMsg(ctx, m, jetstream.WithMsgID(p.j.ID), jetstream.WithExpectStream(runsStream))
@@ -222,7 +222,7 @@ func (p *posting) publish(ctx context.Context) (number uint64, a *engine.Respons
 				p.rates.stored(number)
 			}
 		}
-		if errors.As(err, &full) && strings.HasPrefix(full.Description, "maximum messages") {
+		if errors.As(err, &full) && (strings.HasPrefix(full.Description, "maximum messages") || overfull(err)) {
 			return nil
 		}
 		full = nil
@@ -247,7 +247,7 @@ func (p *posting) full(ctx context.Context) *engine.Response {
 		p.withdraw(ctx)
 	}
 	if !p.again && !p.fits(p.body) {
-		p.drop(ctx, p.files, "job."+p.j.ID)
+		p.drop(ctx, p.files, bodyName(p.j.ID, digest(p.c.Key())))
 	}
 	a := refused(p.j.ID, &nsjail.Refusal{Code: "queue_full", Layer: "queue", Rule: "queue",
 		Message: "as many runs wait as may wait", NextSteps: []string{"send the same request again later, as " +
