@@ -62,7 +62,9 @@ func (k *keeper) keep(r *reported) (code int) {
 			what, keep = "--commit", k.commit
 		}
 		if err := errors.Join(keep(r, c), c.Close()); err != nil {
-			code = k.std.Fail(what + ": " + words.Printable(err.Error()))
+			if code = k.std.Fail(what + ": " + words.Printable(err.Error())); c.Mount >= 0 {
+				code = exitKept
+			}
 		}
 	}
 	if k.store != nil {

@@ -70,6 +70,7 @@ func examples() (list []cli.Example) {
 func exitCodes() [][2]string {
 	return [][2]string{
 		{"0-255", "the command's own"},
+		{"123", "it has run, and what it has changed could not all be kept"},
 		{"124", "the time limit ended it"},
 		{"125", "brig could not make the jail; nothing has run"},
 		{"126", "the command cannot be executed"},
