@@ -13,8 +13,8 @@ import (
 )
 
 // part is how much of the server's store each of three may have: requests' bodies that are large, results, and results
-// that are large. A quarter is left for the queue itself, so that what was accepted can run and leave it. One tenant has
-// at most a quarter of a part.
+// that are large. A quarter is left for the queue itself, so that what was accepted can run and leave it. One tenant
+// has at most a quarter of a part.
 const part = 4
 
 // overfull reports whether an error is that a stream has as many bytes as it may have.
