@@ -36,7 +36,12 @@ func (c *Cmd) makeGhosts(h *host.Host) (err error) {
 	if c.ghosts, err = ghost.Hold(places); err != nil {
 		return err
 	}
-	for _, g := range h.Ghosts { // a file system whose names have no case
+	last := ""
+	for _, g := range h.Ghosts { // a directory whose names have no case
+		if g.Dir == last {
+			continue
+		}
+		last = g.Dir
 		if err := host.Folds(g.Dir, g.Name); err != nil {
 			return spec.CallerError("protect", words.Quote(g.Dir+"/"+g.Name)+" "+err.Error(),
 				"copy the tree to another file system")
@@ -51,7 +56,8 @@ func (c *Cmd) removeGhosts() error {
 	if c.plan != nil && c.result != nil {
 		for _, p := range c.plan.Host.Protected {
 			var st unix.Stat_t
-			if p.Path == "" || p.Absent || c.ghosts.Made(filepath.Dir(p.Path), filepath.Base(p.Path)) || unix.Lstat(p.Path, &st) == nil && uint64(st.Dev) == p.Dev && st.Ino == p.Ino {
+			if p.Path == "" || p.Absent || c.ghosts.Made(filepath.Dir(p.Path), filepath.Base(p.Path)) ||
+				unix.Lstat(p.Path, &st) == nil && uint64(st.Dev) == p.Dev && st.Ino == p.Ino {
 				continue
 			}
 			c.result.Notes = append(slices.Clip(c.result.Notes), words.Quote(p.Target)+" was replaced from outside of the "+

@@ -126,6 +126,9 @@ func (s *Scene) Evidence() string {
 
 // setups are the preparations by name.
 var setups = map[string]func(*Scene){
+	"below-top": setupBelowTop, "hook-scripts": setupHookScripts, "module-name": setupModuleName, "nested": setupNested,
+	"settings": setupSettings, "tools": setupTools, "worktree-file": setupWorktreeFile,
+	"worktree-hooks": setupWorktreeHooks, "worktree-module": setupWorktreeModule,
 	"abstract-socket": setupAbstractSocket, "bound-below": setupBoundBelow, "bound-hooks": setupBoundHooks,
 	"config-link": setupConfigLink, "core-dump": setupCoreDump, "daemon": setupDaemon, "deep": setupDeep,
 	"device": setupDevice, "forged-report": setupForgedReport, "gitfile": setupGitfile, "hard-link": setupHardLink,

@@ -95,14 +95,14 @@ func (f *finder) worktrees(dir string, g *group) {
 	for _, name := range list {
 		tree := dir + "/worktrees/" + name
 		text := f.pointer(tree+"/gitdir", "")
-		if text == "" { // no worktree, and git passes over it
+		if text == "" && !f.exists(tree+"/commondir") { // no worktree, and git passes over it
 			continue
 		}
 		for _, file := range []string{"commondir", "gitdir", "config.worktree"} {
 			f.add(Path{Dir: dir, Rel: "worktrees/" + name + "/" + file, Inside: true})
 		}
 		g.settings = append(g.settings, f.settings(tree, "config.worktree", 0)...)
-		if link := join(tree, text); f.exists(link) {
+		if link := join(tree, text); text != "" && f.exists(link) {
 			f.add(Path{Dir: tree, Rel: text, File: true})
 			f.top(g, path.Dir(link))
 		}

@@ -173,12 +173,11 @@ func (p *parser) value() (string, error) {
 			quoted = !quoted
 			continue
 		case '\\':
-			var end bool
-			if c, end = p.next(); c == '\n' && !end {
+			if c, _ = p.next(); c == '\n' {
 				continue
 			}
 			i := strings.IndexByte(`tbn\"`, c)
-			if end || i < 0 {
+			if i < 0 {
 				return "", errSettings
 			}
 			c = "\t\b\n\\\""[i]
@@ -187,7 +186,7 @@ func (p *parser) value() (string, error) {
 	}
 }
 
-func space(c byte) bool  { return c == ' ' || c >= '\t' && c <= '\r' && c != '\n' }
+func space(c byte) bool  { return c == ' ' || c == '\t' || c == '\r' }
 func letter(c byte) bool { return lower(c) >= 'a' && lower(c) <= 'z' }
 func keyChar(c byte) bool {
 	return letter(c) || c >= '0' && c <= '9' || c == '-'

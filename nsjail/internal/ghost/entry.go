@@ -1,6 +1,7 @@
 package ghost
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -36,13 +37,19 @@ func (e *entry) plausible() bool {
 // maxText bounds the text of a ghost, in bytes.
 const maxText = 16
 
-// born returns when a file was made: stx_btime of statx(2), in ns, or 0.
+// born returns when a file was made, in ns, or 0.
 func born(dir int, name string) int64 {
-	var st unix.Statx_t
-	if unix.Statx(dir, name, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &st) != nil || st.Mask&unix.STATX_BTIME == 0 {
-		return 0
+	_, born, _ := birth(dir, name)
+	return born
+}
+
+// birth looks at a file, and returns when it was made, too: stx_btime of statx(2), in ns, or 0.
+func birth(dir int, name string) (st unix.Statx_t, born int64, err error) {
+	err = unix.Statx(dir, name, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st)
+	if err == nil && st.Mask&unix.STATX_BTIME != 0 {
+		born = st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
 	}
-	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+	return st, born, err
 }
 
 // key identifies a ghost independently of the path by which a run has reached its directory, and of its text.
@@ -121,17 +128,26 @@ func (d dirs) get(dir string, root int, how *unix.OpenHow, name string) (o openD
 // make makes the ghost, and learns its inode number. On a file system without sockets (vfat) it is an empty directory.
 // A file appears with its text: O_TMPFILE, linkat(2). The socket must be writable, because another run calls connect(2)
 // to see that no process has bound it.
-func (e *entry) make(dir int) (err error) {
+//
+// The socket may be a further name of another ghost in the directory. Whoever has put another file there meanwhile gets
+// ESTALE, and the file stays.
+func (e *entry) make(dir int, same *entry) (err error) {
 	if e.Text != "" {
 		err = e.makeFile(dir)
+	} else if same != nil && unix.Linkat(dir, same.Name, dir, e.Name, 0) == nil {
+		e.Ino, e.Born = same.Ino, same.Born
+		if st, born, err := birth(dir, e.Name); err != nil || st.Ino != e.Ino || born != e.Born {
+			return cmp.Or(err, error(unix.ESTALE))
+		}
+		return nil
 	} else if err = unix.Mknodat(dir, e.Name, unix.S_IFSOCK|0o666, 0); err == unix.EPERM || err == unix.EOPNOTSUPP {
 		err = unix.Mkdirat(dir, e.Name, 0o555)
 	}
-	var st unix.Stat_t
+	var st unix.Statx_t
 	if err == nil {
-		err = unix.Fstatat(dir, e.Name, &st, unix.AT_SYMLINK_NOFOLLOW)
+		st, e.Born, err = birth(dir, e.Name)
 	}
-	e.Ino, e.Born = st.Ino, born(dir, e.Name)
+	e.Ino = st.Ino
 	return err
 }
 
@@ -153,7 +169,7 @@ func (e *entry) makeFile(dir int) error {
 
 // remove removes the ghost if it is still what brig made: the same inode, made at the same time, of the mode that make
 // sets, and empty. It removes nothing else: other programs' sockets can be executed, their directories written to.
-func (e *entry) remove(open dirs) error {
+func (e *entry) remove(open dirs, uid int) error {
 	now, err := open.get(e.Dir, unix.AT_FDCWD, &unix.OpenHow{}, e.Dir)
 	if err != nil {
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
@@ -162,18 +178,17 @@ func (e *entry) remove(open dirs) error {
 		return e.left(err)
 	}
 	dir := now.fd
-	var st unix.Stat_t
 	if now.Dev != e.Dev || now.At != e.At {
 		return nil
 	}
-	if err := unix.Fstatat(dir, e.Name, &st, unix.AT_SYMLINK_NOFOLLOW); err == unix.EACCES {
+	st, born, err := birth(dir, e.Name)
+	if err == unix.EACCES {
 		return e.left(err)
-	} else if err != nil || e.Ino != 0 && st.Ino != e.Ino || int(st.Uid) != os.Geteuid() ||
-		e.Born != 0 && e.Born != born(dir, e.Name) {
+	} else if err != nil || e.Ino != 0 && st.Ino != e.Ino || int(st.Uid) != uid || e.Born != 0 && e.Born != born {
 		return nil
 	}
 	flags, bits := 0, uint32(0o222)
-	switch st.Mode & unix.S_IFMT {
+	switch uint32(st.Mode) & unix.S_IFMT {
 	case unix.S_IFSOCK:
 		bits = 0o111
 	case unix.S_IFDIR:
@@ -185,7 +200,7 @@ func (e *entry) remove(open dirs) error {
 	default:
 		return nil
 	}
-	if st.Mode&bits != 0 {
+	if uint32(st.Mode)&bits != 0 {
 		return nil
 	}
 	if err := unix.Unlinkat(dir, e.Name, flags); err != nil && err != unix.ENOENT && err != unix.ENOTEMPTY {

@@ -103,11 +103,17 @@ func (s *Set) make(places []Place, live map[key]entry) error {
 	if err := s.write(); err != nil { // before they are made, so that a kill in between leaves nothing unknown
 		return err
 	}
+	first := map[string]*entry{} // the sockets of a directory are one, with many names: link(2) takes a tenth of mknod(2)
 	for i := range s.entries {
-		if e := &s.entries[i]; e.Ino == 0 {
-			if err := e.make(dirs[e.Dir].fd); err != nil {
-				return failure(e, err)
-			}
+		e := &s.entries[i]
+		if e.Ino != 0 {
+			continue
+		}
+		if err := e.make(dirs[e.Dir].fd, first[e.Dir]); err != nil {
+			return failure(e, err)
+		}
+		if e.Text == "" {
+			first[e.Dir] = e
 		}
 	}
 	return s.write()
@@ -179,11 +185,11 @@ func (s *Set) drop(live map[key]entry) error {
 
 func removeAll(list []entry, live map[key]entry) error {
 	var errs []error
-	open := dirs{}
+	open, uid := dirs{}, os.Geteuid()
 	defer open.close()
 	for i := range list {
 		if _, ok := live[list[i].key()]; !ok {
-			errs = append(errs, list[i].remove(open))
+			errs = append(errs, list[i].remove(open, uid))
 		}
 	}
 	return errors.Join(errs...)

@@ -45,6 +45,9 @@ type protector struct {
 	ids     map[string]fileID   // of directories, by path
 	held    map[string]string   // their first path in the jail
 	links   map[fileID]string   // files with more than one name
+	walked  map[string]bool     // parts of git directories in which links were looked for
+	linking bool                // links in a protected directory are followed
+	makes   map[string]bool     // of directories: whether the payload could make a file there
 	git     []repository.GitDir // that are protected as a whole, while what ProtectGit stands for is
 	views   []Protected         // git directories that another mount covers
 	err     error               // the first one
@@ -66,7 +69,8 @@ func (h *Host) lookProtect(s *spec.Spec) error {
 	if len(s.Protect) == 0 && slices.IndexFunc(s.Mounts, func(m spec.Mount) bool { return m.Writes() }) < 0 {
 		return nil
 	}
-	p := &protector{h: h, s: s, ids: map[string]fileID{}, held: map[string]string{}, links: map[fileID]string{}}
+	p := &protector{h: h, s: s, ids: map[string]fileID{}, held: map[string]string{}, links: map[fileID]string{},
+		makes: map[string]bool{}, walked: map[string]bool{}}
 	for i, m := range s.Mounts {
 		src := h.Sources[spec.SourceKey(i)]
 		if !m.Writes() || m.Type == spec.MountVolume {
@@ -202,7 +206,7 @@ func (p *protector) protect(full string, st *unix.Stat_t, text string) {
 	if _, done := p.held[full]; done || p.err != nil {
 		return
 	}
-	if p.part(full, st) {
+	if p.part(full, st) || p.linking && p.covered(path.Dir(full)) {
 		return
 	}
 	p.held[full] = ""
@@ -233,7 +237,7 @@ func (p *protector) protect(full string, st *unix.Stat_t, text string) {
 	}
 	if len(p.h.Protected) > spec.MaxProtected {
 		p.fail(full, fmt.Sprintf("is one of more than %d protected paths", spec.MaxProtected),
-			"take some back, as in --no-protect=.git/modules")
+			"take some back, as in --no-protect=.git/worktrees, or remove what is stale: git worktree prune")
 	}
 	if p.storing && (st == nil || st.Mode&unix.S_IFMT == unix.S_IFDIR) {
 		if p.held[full] != "" {
@@ -262,9 +266,14 @@ func (p *protector) protect(full string, st *unix.Stat_t, text string) {
 // canMake reports whether the payload could make a file in a directory: not on a read-only file system, nor in another
 // user's directory that this user cannot write to.
 func (p *protector) canMake(dir string) bool {
-	var st unix.Stat_t
-	err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK, unix.AT_EACCESS)
-	return err != unix.EROFS && (err != unix.EACCES || unix.Lstat(dir, &st) == nil && int(st.Uid) == p.h.UID)
+	can, known := p.makes[dir]
+	if !known {
+		var st unix.Stat_t
+		err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK, unix.AT_EACCESS)
+		can = err != unix.EROFS && (err != unix.EACCES || unix.Lstat(dir, &st) == nil && int(st.Uid) == p.h.UID)
+		p.makes[dir] = can
+	}
+	return can
 }
 
 // below returns the path of a file relative to a bind. The directories above it are compared with the bind's by their

@@ -61,22 +61,6 @@ func (p *protector) gitPath(x repository.Path) {
 	}
 }
 
-// tools protects the files of other programs at the top of a work tree, absent ones only in an area.
-func (p *protector) tools(dir string, absent bool) {
-	for _, name := range spec.ToolFiles {
-		if absent || p.exists(path.Join(dir, name)) {
-			p.protectPath(dir, name)
-		}
-	}
-	var home unix.Stat_t
-	isHome := unix.Stat(os.Getenv("HOME"), &home) == nil && p.id(dir) == fileID{uint64(home.Dev), home.Ino}
-	for _, name := range spec.ShellFiles {
-		if isHome || p.exists(path.Join(dir, name)) {
-			p.protectPath(dir, name)
-		}
-	}
-}
-
 func (p *protector) exists(name string) bool {
 	var st unix.Stat_t
 	err := unix.Lstat(name, &st)

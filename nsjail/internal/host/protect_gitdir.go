@@ -59,7 +59,8 @@ func (p *protector) part(full string, st *unix.Stat_t) bool {
 	if dir == "" || dir == full {
 		return false
 	}
-	if !p.takenBack(full) && st != nil {
+	if !p.takenBack(full) && st != nil && !p.walked[full] {
+		p.walked[full] = true
 		p.inside(full, st)
 	}
 	return true

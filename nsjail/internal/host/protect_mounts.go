@@ -86,8 +86,8 @@ func (m *MountLine) point() string { return sys.MountPath(m.Point) }
 
 func (m *MountLine) place() place { return place{m.dev, sys.MountPath(m.root)} }
 
-// placeOf returns the place of a path by the mount that it is in, and whether the path exists: STATX_MNT_ID of statx(2),
-// since Linux 5.8.
+// placeOf returns the place of a path by the mount that it is in, and whether the path exists: STATX_MNT_ID of
+// statx(2), since Linux 5.8.
 func (p *protector) placeOf(table []MountLine, full string) (at place, there bool) {
 	var st unix.Statx_t
 	statx := func(name string) error {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"brig/internal/sys"
@@ -80,13 +81,39 @@ func (p *protector) inside(full string, st *unix.Stat_t) {
 	case st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1:
 		p.links[fileID{uint64(st.Dev), st.Ino}] = full
 	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		var links []string
 		p.walk(full, func(fd int, name string, e os.DirEntry) error {
 			if id, links := identify(fd, e); links > 1 {
 				p.links[id] = filepath.Join(full, name)
 			}
+			if e.Type()&os.ModeSymlink != 0 {
+				links = append(links, filepath.Join(full, name))
+			}
 			return nil
 		})
+		for _, link := range links {
+			p.link(link)
+		}
 	}
+}
+
+// link protects what a symbolic link in a protected directory leads to, and the links on the way. One that holds the
+// link, or is shown itself, cannot be: it is noted.
+func (p *protector) link(name string) {
+	was := p.linking
+	p.linking = true
+	defer func() { p.linking = was }()
+	full, st := p.follow(filepath.Dir(name), filepath.Base(name))
+	if st == nil {
+		return
+	}
+	holds := func(a area) bool { return sys.Under(a.path, full) }
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR && (sys.Under(name, full) || slices.ContainsFunc(p.areas, holds)) {
+		p.h.Partial = append(p.h.Partial, words.Quote(name)+" is in a protected directory and leads to "+words.Quote(full)+
+			", which holds all of it and is not protected")
+		return
+	}
+	p.protect(full, st, "")
 }
 
 // walk visits a tree. A tree that is too large to search is an error, because it may hold another name of a protected

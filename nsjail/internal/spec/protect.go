@@ -10,15 +10,6 @@ import (
 // on: hooks, settings, start-up files. It applies to each writable bind and cow of a git repository or of part of it.
 const ProtectGit = "@git"
 
-// What ProtectGit stands for besides git directories, for which see Git. Start-up files of shells are protected while
-// they exist, and absent ones in the caller's home directory.
-var (
-	ToolFiles  = []string{".envrc", ".vscode", ".idea", ".claude", ".codex", ".mcp.json", ".gitmodules"}
-	ShellFiles = []string{".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases", ".bash_logout",
-		".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout",
-		".inputrc", ".xprofile", ".xsessionrc", ".pam_environment", ".config/fish"}
-)
-
 // ProtectedIn returns the paths, relative to a mount's target, that Protect names in it, without a look at the machine:
 // of ProtectGit the files of tools.
 func (s *Spec) ProtectedIn(mount int) (list []string) {

@@ -10,7 +10,7 @@ func TestProtectedIn(t *testing.T) {
 		{Type: MountTmpfs, Target: "/src/tmp"}},
 		Protect: []string{"a/b", "./@c", "/src/d", "/src/tmp/e", "tmp", ProtectGit, "!.git/hooks", "!/src/.vscode", "!./.idea", "!a"}}
 	envrc := []string{".envrc"}
-	rest := []string{".claude", ".codex", ".mcp.json", ".gitmodules"}
+	rest := ToolFiles[3:]
 	for mount, want := range [][]string{slices.Concat([]string{"@c", "tmp"}, envrc, []string{".vscode"}, rest),
 		slices.Concat([]string{"@c", "d"}, envrc, rest)} {
 		if got := s.ProtectedIn(mount); !slices.Equal(got, want) {
