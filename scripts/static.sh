@@ -12,7 +12,7 @@ if [ -z "${CC:-}" ] && [ -n "${GOARCH:-}" ] && [ "$GOARCH" != "$("$go" env GOHOS
 	arch=$(cat "$root/triplet")
 	export CC="$root/musl-gcc" CGO_ENABLED=1
 	export PKG_CONFIG_LIBDIR="$root/usr/lib/$arch/pkgconfig"
-elif [ -z "${CC:-}" ] && command -v musl-gcc >/dev/null; then
+elif [[ ${CC:-} =~ ^(musl-gcc)?$ ]] && command -v musl-gcc >/dev/null; then
 	arch=$(gcc -print-multiarch)
 	export CC=musl-gcc
 fi
