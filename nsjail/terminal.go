@@ -52,7 +52,7 @@ func nextReport(f *os.File) int {
 	return int(binary.NativeEndian.Uint32(b[:]))
 }
 
-// leaveTerminal gives the caller's terminal back before this process stops.
+// leaveTerminal hands the caller's terminal back before this process stops.
 func leaveTerminal(c *Cmd) {
 	if c.streams.Leave() {
 		tell(c, launcher.TellBackground)

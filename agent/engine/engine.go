@@ -52,8 +52,8 @@ type Options struct {
 	Warm []Warm
 	// WarmFailed, if set, is called when interpreters of a language cannot be replaced by those with other limits.
 	WarmFailed func(language string, err error)
-	// JailFailed, if set, is called when this machine could not make the jail of a run. The error has paths of the host and
-	// the remedy, which are the operator's: the answer has neither.
+	// JailFailed, if set, is called when this machine could not make the jail of a run. The error has paths of the host
+	// and the remedy, which are the operator's: the answer has neither.
 	JailFailed func(run string, err error)
 	// Shares are directories of the host that requests may mount.
 	Shares []share.Share

@@ -70,15 +70,20 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	res, err := e.chain.Execute(ctx, j)
 	err = errors.Join(err, out.close(res))
 	a := answer(j, r, res, err)
-	if a.Error != nil && a.Error.Layer == "jail" && e.opts.JailFailed != nil {
-		e.opts.JailFailed(a.ID, err)
-	}
+	e.opts.jailFailed(a, err)
 	e.tell(a, shown)
 	a.Changes = e.keep(c, j, res, begin)
 	out.put(a)
 	a.Hints = hints(j, res, out.last)
 	out.redact(j, a)
 	return a
+}
+
+// jailFailed tells the operator that this machine could not make the jail of a run.
+func (o *Options) jailFailed(a *Response, err error) {
+	if a.Error != nil && a.Error.Layer == "jail" && o.JailFailed != nil {
+		o.JailFailed(a.ID, err)
+	}
 }
 
 // limit returns how much of each stream is kept; 0 means all. It clears the jail's own output limit: if the jail

@@ -88,8 +88,8 @@ func SameIDs() error {
 	if uid == euid && gid == egid {
 		return nil
 	}
-	return spec.CallerError("identity", fmt.Sprintf("the real and the effective ids of brig differ: uid %d and %d, gid %d "+
-		"and %d", uid, euid, gid, egid), fmt.Sprintf("start it with one of them, as in setpriv --reuid %d --regid %d "+
+	return spec.CallerError("identity", fmt.Sprintf("the real and the effective ids of brig differ: uid %d and %d, "+
+		"gid %d and %d", uid, euid, gid, egid), fmt.Sprintf("start it with one of them, as in setpriv --reuid %d --regid %d "+
 		"--clear-groups brig, and without a set-user-ID or set-group-ID bit", euid, egid))
 }
 

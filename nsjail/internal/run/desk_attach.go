@@ -45,7 +45,7 @@ func (d *desk) attach(reads bool) (newly bool, err error) {
 }
 
 // renew copies the modes of the caller's terminal again, unless the payload has set its own: a shell changes them
-// before it gives a job the foreground.
+// before it puts a job into the foreground.
 func (d *desk) renew(modes *unix.Termios) {
 	_ = sys.Control(d.master, func(fd int) error { // an error means that the jail has ended
 		now, err := unix.IoctlGetTermios(fd, unix.TCGETS)
@@ -146,7 +146,7 @@ func (s *Streams) Stopped(sig unix.Signal) bool {
 	return newly || err != nil // otherwise it had stopped before it had the foreground, and was continued with that
 }
 
-// Leave gives the caller's terminal back before this process stops. It reports whether there is a terminal.
+// Leave hands the caller's terminal back before this process stops. It reports whether there is a terminal.
 func (s *Streams) Leave() bool {
 	if s.desk != nil {
 		s.desk.detach()

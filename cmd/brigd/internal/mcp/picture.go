@@ -11,15 +11,16 @@ const (
 	maxSide    = 8000    // pixels
 )
 
-// picture returns the media type of a whole PNG, JPEG, GIF or WebP file, or "" for anything else. A file that only begins
-// as one would make a client's next request to its model fail.
+// picture returns the media type of a whole PNG, JPEG, GIF or WebP file, or "" for anything else. A file that only
+// begins as one would make a client's next request to its model fail.
 func picture(b []byte) string {
 	kind, w, h := "", 0, 0
 	switch {
 	case len(b) > 33 && bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")) &&
 		bytes.HasSuffix(b, []byte("IEND\xaeB`\x82")):
 		kind, w, h = "image/png", int(binary.BigEndian.Uint32(b[16:])), int(binary.BigEndian.Uint32(b[20:]))
-	case len(b) > 13 && (bytes.HasPrefix(b, []byte("GIF87a")) || bytes.HasPrefix(b, []byte("GIF89a"))) && b[len(b)-1] == ';':
+	case len(b) > 13 && (bytes.HasPrefix(b, []byte("GIF87a")) || bytes.HasPrefix(b, []byte("GIF89a"))) &&
+		b[len(b)-1] == ';':
 		kind, w, h = "image/gif", int(binary.LittleEndian.Uint16(b[6:])), int(binary.LittleEndian.Uint16(b[8:]))
 	case bytes.HasPrefix(b, []byte("\xff\xd8\xff")) && bytes.HasSuffix(b, []byte("\xff\xd9")):
 		kind = "image/jpeg"

@@ -173,9 +173,10 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 	return res
 }
 
-// harmless are calls that libraries make at each start and whose refusal changes nothing: where memory is placed. A model
-// would look there for the reason of whatever else went wrong.
-var harmless = []string{"mbind", "get_mempolicy", "set_mempolicy", "set_mempolicy_home_node", "migrate_pages", "move_pages"}
+// harmless are calls that libraries make at each start and whose refusal changes nothing: where memory is placed. A
+// model would look there for the reason of whatever else went wrong.
+var harmless = []string{"mbind", "get_mempolicy", "set_mempolicy", "set_mempolicy_home_node", "migrate_pages",
+	"move_pages"}
 
 // enforcedKey is the key in a result's _meta of the map from protections to the mechanisms that enforce them.
 const enforcedKey = "brig/enforced"
