@@ -40,6 +40,9 @@ type Applied struct {
 	moved map[string]inode
 }
 
+// Count returns how many files and directories were changed; a moved file is one.
+func (d *Applied) Count() (files, dirs int) { return CountOf(withRenames(d.Files)) }
+
 // ConflictError lists the changes that Apply refuses. Apply has then changed nothing.
 type ConflictError struct{ List []Refused }
 

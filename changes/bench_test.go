@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -46,12 +47,12 @@ func Benchmark50000(b *testing.B) {
 			b.ReportMetric(float64(time.Since(start).Milliseconds()), what+"-ms")
 			start = time.Now()
 		}
-		set, _, err := store.Capture(d, u, base, &Run{Started: time.Now()})
+		kept, err := store.Capture(context.Background(), d, u, base, &Run{Started: time.Now()})
 		must.Do(b, err)
 		lap("capture")
-		must.Do(b, set.Diff(io.Discard, &DiffOptions{}))
+		must.Do(b, kept.Set.Diff(io.Discard, &DiffOptions{}))
 		lap("diff")
-		done, err := set.Apply(&ApplyOptions{})
+		done, err := kept.Set.Apply(&ApplyOptions{})
 		must.Do(b, err)
 		lap("apply")
 		if len(done.Files) != 50_500 {

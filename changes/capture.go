@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,46 +16,64 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Captured is what Capture has found and kept.
+type Captured struct {
+	Set     *Set      // nil if nothing has changed that a set can hold
+	LeftOut []Refused // the first files that no set can hold, or for which this one has no room
+	Left    int       // how many these are
+	Full    bool      // some of them are left out because the store has no room
+	Expired []string  // the ids of older sets that were removed, since they exceed the Limits
+}
+
 // Capture makes a set of the changes in upper, the upper directory of an overlay whose lower directory is base. dir is
 // the path of base, under which Apply will look for it. A file that is copied up but equal to the base's is no change.
-// Without any change the set is nil. The caller ensures that nothing writes to upper meanwhile. run.Started must be
-// set: files of the base that were changed later are marked as Raced.
+// The caller ensures that nothing writes to upper meanwhile. run.Started must be set: files of the base that were
+// changed later are marked as Raced.
 //
-// The set is in the store when Capture returns, and older sets that exceed the store's Limits are not; expired has the
-// ids of these.
-func (s *Store) Capture(base, upper *os.File, dir string, run *Run) (set *Set, expired []string, err error) {
-	c := &comparer{kept: map[string]bool{}, links: map[uint64]*State{}, started: run.Started.UnixNano(),
-		upper: reader{own: true}}
+// The set is in the store when Capture returns, and older sets that exceed the store's Limits are not. It takes no more
+// bytes than these have. When ctx ends, so does Capture, and no set is kept.
+func (s *Store) Capture(ctx context.Context, base, upper *os.File, dir string, run *Run) (*Captured, error) {
+	room, err := s.room()
+	if err != nil {
+		return nil, err
+	}
+	left := int64(maxOld)
+	c := &comparer{ctx: ctx, kept: map[string]bool{}, links: map[uint64]*link{}, started: run.Started.UnixNano(),
+		room: room, upper: reader{own: true, ctx: ctx}, base: reader{ctx: ctx, left: &left}}
 	h := &Header{Version: version, Run: *run}
 	err = sys.Control(base, func(b int) error {
-		var st unix.Stat_t
-		if err := unix.Fstat(b, &st); err != nil {
-			return err
-		}
-		h.Dir = Dir{Name(dir), st.Dev, st.Ino}
 		return sys.Control(upper, func(u int) (err error) {
+			var st, top unix.Stat_t
+			if err := errors.Join(unix.Fstat(b, &st), unix.Fstat(u, &top)); err != nil {
+				return err
+			}
+			h.Dir = Dir{Name(dir), st.Dev, st.Ino}
 			restore, err := owned.Lend(u, 0o500) // the payload may have removed all permissions
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, restore()) }()
-			return c.compare(u, b, &h.Counts)
+			return c.compare(u, b, &st, &top, &h.Counts)
 		})
 	})
-	if err != nil || len(c.files) == 0 {
-		return nil, nil, err
+	if err != nil {
+		return nil, err
 	}
-	h.LeftOut = c.leftOut
-	if set, err = s.write(h, c, upper); err != nil {
-		return nil, nil, err
+	h.LeftOut, h.Counts.Left = c.leftOut, c.left
+	done := &Captured{LeftOut: c.leftOut, Left: c.left, Full: room.full}
+	if len(c.files) == 0 {
+		return done, nil
 	}
-	expired, err = s.expire(set.ID, time.Now())
-	return set, expired, err
+	if done.Set, err = s.write(h, c, upper); err != nil {
+		return nil, err
+	}
+	done.Expired, err = s.expire(done.Set.ID, time.Now())
+	return done, err
 }
 
-// compare compares the two directories. The mode of the upper one is that of the mount.
-func (c *comparer) compare(upper, base int, n *Counts) error {
-	_, overlay, err := attributes(upper)
+// compare compares the two directories, which have these attributes of inodes.
+func (c *comparer) compare(upper, base int, old, now *unix.Stat_t, n *Counts) error {
+	user, overlay, err := attributes(upper)
 	if err != nil {
 		return err
 	}
@@ -63,11 +82,19 @@ func (c *comparer) compare(upper, base int, n *Counts) error {
 			return fmt.Errorf("it is no upper directory that an overlay has made: it has the attribute overlay.%s", name)
 		}
 	}
+	if len(user) > 0 { // an overlay does not show those of the base
+		_ = c.leave(itself, "extended attributes of the directory itself")
+	}
+	if now.Mode&permissions != old.Mode&permissions {
+		state := func(st *unix.Stat_t) *State {
+			return &State{Kind: Directory, Mode: st.Mode & permissions, MTime: st.Mtim.Nano(), Inode: st.Ino, stat: st}
+		}
+		c.add(itself, state(old), state(now), nil, false)
+	}
 	if err := c.dir(upper, base, "", false); err != nil {
 		return at(c.at, err)
 	}
-	c.count(upper, base, n)
-	return nil
+	return c.count(upper, base, n)
 }
 
 const (
@@ -77,24 +104,27 @@ const (
 )
 
 // count counts lines and bytes. It compares the lines of small files only.
-func (c *comparer) count(upper, base int, n *Counts) {
+func (c *comparer) count(upper, base int, n *Counts) error {
 	left := int64(maxCounted)
 	for _, f := range c.files {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
 		f.count(&left, upper, base)
 		if f.New != nil {
 			f.New.MTime, f.New.Inode = 0, 0
 			n.Bytes += f.New.Size
 		}
 	}
-	for _, change := range withRenames(c.files) {
-		if change.Counts() {
-			n.Files++
-		}
+	list := withRenames(c.files)
+	n.Files, n.Dirs = CountOf(list)
+	for _, change := range list {
 		if change.From == nil {
 			n.Added += change.Added
 			n.Removed += change.Removed
 		}
 	}
+	return nil
 }
 
 // count sets the numbers of lines. A file that cannot be compared is treated as a binary one.
@@ -137,8 +167,10 @@ func (s *Store) write(h *Header, c *comparer, upper *os.File) (set *Set, err err
 		_ = s.root.RemoveAll(draft) // what an error leaves; another brig removes it otherwise
 		err = errors.Join(err, lock.Close())
 	}()
+	left := c.room.most + 2*maxHeader // one file may have that more than is left
 	h.Layer, err = s.create(draft+"/"+layerFile, layerMedia, func(w io.Writer) error {
-		_, err := layer.Pack(w, upper, &layer.PackOptions{Overlay: true, MaxFiles: maxFiles, MaxBytes: maxBytes,
+		out := &bounded{c.ctx, w, &left}
+		_, err := layer.Pack(out, upper, &layer.PackOptions{Overlay: true, MaxFiles: maxFiles, MaxBytes: maxBytes,
 			Skip: func(path string) bool { return !c.kept[path] }})
 		return err
 	})
@@ -146,10 +178,10 @@ func (s *Store) write(h *Header, c *comparer, upper *os.File) (set *Set, err err
 		return nil, err
 	}
 	h.Table, err = s.create(draft+"/"+filesFile, filesMedia, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
+		enc := json.NewEncoder(&bounded{c.ctx, w, &left})
 		enc.SetEscapeHTML(false)
 		for _, f := range c.files {
-			if err := enc.Encode(f); err != nil {
+			if err := enc.Encode(lineOf(f)); err != nil {
 				return err
 			}
 		}

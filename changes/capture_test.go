@@ -95,7 +95,7 @@ changed run.sh +0 -0`, "\n")
 	if !slices.Equal(got, want) {
 		t.Errorf("got:\n%s", strings.Join(got, "\n"))
 	}
-	if set.Counts != (Counts{Files: 16, Added: 6, Removed: 6, Bytes: 41}) {
+	if set.Counts != (Counts{Files: 14, Added: 6, Removed: 6, Bytes: 41, Dirs: 7}) {
 		t.Errorf("%+v", set.Counts)
 	}
 	equal(t, snapshot(t, w.base), snapshot(t, base.make(t, t.TempDir())))

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,21 +21,25 @@ const (
 // comparer compares the upper directory of an overlay with its base.
 type comparer struct {
 	base, upper reader
+	ctx         context.Context
 	files       []*File
 	leftOut     []Refused
+	left        int // files that are left out, of which leftOut has the first
+	room        *room
 	at          string // the path that is compared, for errors
 	// kept has the paths of the upper directory that belong to the set, and of the directories on the way to them.
 	kept    map[string]bool
 	started int64 // nanoseconds since 1970
 	holes   int64 // bytes of sparse files
-	linked  int64 // bytes of further names
+	linked  int64 // bytes of further names, with their attributes
 	// links has the files of the upper directory with several names, by st_ino. They are read once.
-	links map[uint64]*State
+	links map[uint64]*link
 	depth int
 }
 
 // leave records a file that the set does not hold, which is not an error: it returns nil.
 func (c *comparer) leave(path, reason string) error {
+	c.left++
 	if len(c.leftOut) < maxLeftOut {
 		c.leftOut = append(c.leftOut, Refused{Name(path), reason})
 	}
@@ -52,21 +57,28 @@ func (c *comparer) leaveOut(err error, path string) error {
 	return err
 }
 
-// add records a change. If a file of the base was written to after the run had begun, the payload may have seen either.
-func (c *comparer) add(path string, old, now *State) error {
-	if len(c.files) == maxFiles {
-		return fmt.Errorf("more than %d files have changed", maxFiles)
+// add records a change, unless the set has no room for it. If a file of the base was written to after the run had
+// begun, the payload may have seen either.
+func (c *comparer) add(path string, old, now *State, first *File, whiteout bool) (f *File) {
+	f = &File{Path: Name(path), Old: old, New: now, first: first, index: len(c.files)}
+	if reason := c.room.take(f, whiteout); reason != "" {
+		_ = c.leave(path, reason)
+		return nil
 	}
-	f := &File{Path: Name(path), Old: old, New: now}
-	f.Raced = old != nil && old.Kind != Directory && old.stat.Ctim.Nano() > c.started
+	f.Raced = old != nil && (old.Kind != Directory || path == itself) && old.stat.Ctim.Nano() > c.started
+	if old != nil {
+		old.stat = nil // nobody needs it any more
+	}
 	c.files = append(c.files, f)
-	return nil
+	return f
 }
 
 // keep records that the layer needs a name of the upper directory.
 func (c *comparer) keep(path string) {
-	for ; path != "" && !c.kept[path]; path, _ = split(path) {
-		c.kept[path] = true
+	for at := path; at != "" && !c.kept[at]; at, _ = split(at) {
+		if c.kept[at] = true; at != path {
+			c.room.bytes -= entrySize(at) // take has counted path
+		}
 	}
 }
 
@@ -97,8 +109,11 @@ func (c *comparer) dir(upper, base int, path string, opaque bool) error {
 	for _, name := range merged {
 		full := join(path, name)
 		c.at = full
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
 		if _, ok := slices.BinarySearch(list, name); !ok {
-			err = c.remove(base, name, full)
+			err = c.remove(base, name, full, false)
 		} else {
 			err = c.entry(upper, base, name, full, opaque)
 		}
@@ -118,8 +133,12 @@ func (c *comparer) entry(upper, base int, name, path string, opaque bool) error 
 	case st == nil:
 		return errChanged
 	case st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0: // a whiteout
+		n := len(c.files)
+		if err := c.remove(base, name, path, true); len(c.files) == n || err != nil {
+			return err
+		}
 		c.keep(path)
-		return c.remove(base, name, path)
+		return nil
 	case kindOf(st.Mode) == Other:
 		return c.leave(path, "it is a device, FIFO or socket")
 	case strings.HasPrefix(name, whiteout):
@@ -135,23 +154,21 @@ func (c *comparer) entry(upper, base int, name, path string, opaque bool) error 
 			return c.leaveOut(err, path)
 		}
 	}
-	now, err := c.upperState(upper, name, st)
+	now, several, err := c.upperState(upper, name, st)
 	if err != nil {
 		return c.leaveOut(err, path)
 	}
 	if now == nil {
 		return c.leave(path, fmt.Sprintf("it is one of many names of a file of %d bytes", st.Size))
 	}
-	changed := !old.equal(now)
-	if changed {
-		if err := c.add(path, old, now); err != nil {
-			return err
-		}
+	changed, isDir := !old.equal(now), kindIs(old, Directory)
+	if changed && !c.change(path, old, now, several) {
+		return nil
 	}
-	if changed || opaque {
+	if opaque && !changed {
 		c.keep(path)
 	}
-	switch isDir := kindIs(old, Directory); {
+	switch {
 	case now.Kind == Directory:
 		if !isDir {
 			base = -1
@@ -168,7 +185,7 @@ func (c *comparer) entry(upper, base int, name, path string, opaque bool) error 
 func (c *comparer) baseState(base int, name string) (s *State, err error) {
 	for range 3 {
 		s, err = c.base.state(base, name)
-		if s == nil || err == nil || errors.Is(err, errAttributes) {
+		if s == nil || err == nil || errors.Is(err, errAttributes) || c.ctx.Err() != nil {
 			return s, err
 		}
 	}
@@ -182,24 +199,21 @@ func (c *comparer) baseState(base int, name string) (s *State, err error) {
 	return s, nil
 }
 
-// upperState returns the state of a file of the upper directory, or nil if its further names exceed maxLinked.
-func (c *comparer) upperState(upper int, name string, st *unix.Stat_t) (*State, error) {
-	linked := kindOf(st.Mode) == Regular && st.Nlink > 1
-	if first := c.links[st.Ino]; linked && first != nil {
-		if c.linked += st.Size; c.linked > maxLinked {
-			return nil, nil
-		}
-		again := *first
-		return &again, nil
+// change records a change, whose content is in the layer unless that has it under another name. It reports whether the
+// set has room for it.
+func (c *comparer) change(path string, old, now *State, several *link) bool {
+	if several != nil && several.first != nil {
+		return c.add(path, old, now, several.first, false) != nil
 	}
-	s, err := c.upper.state(upper, name)
-	if s == nil && err == nil {
-		err = errChanged
+	f := c.add(path, old, now, nil, false)
+	if f == nil {
+		return false
 	}
-	if linked && err == nil {
-		c.links[st.Ino] = s
+	if several != nil {
+		several.first = f
 	}
-	return s, err
+	c.keep(path)
+	return true
 }
 
 // subdir compares what is in a directory of the upper directory. base is -1 if the base has no such directory.
@@ -237,7 +251,7 @@ func (c *comparer) inBase(base int, name string, do func(int) error) error {
 }
 
 // remove records that the payload has deleted a name, and all that is below it.
-func (c *comparer) remove(base int, name, path string) error {
+func (c *comparer) remove(base int, name, path string, whiteout bool) error {
 	if base < 0 {
 		return nil
 	}
@@ -248,10 +262,7 @@ func (c *comparer) remove(base int, name, path string) error {
 	if old == nil || err != nil {
 		return c.leaveOut(err, path)
 	}
-	if err := c.add(path, old, nil); err != nil {
-		return err
-	}
-	if old.Kind == Directory {
+	if c.add(path, old, nil, nil, whiteout) != nil && old.Kind == Directory {
 		return c.below(base, name, path)
 	}
 	return nil

@@ -18,6 +18,8 @@ type DiffOptions struct {
 	// Escape shows what would steer a terminal, and bytes that are not UTF-8, as \xNN or \uNNNN. Without it the output
 	// is what git-apply(1) and patch(1) read.
 	Escape bool
+	// Fold shows what git itself keeps in .git as one line of explanation, unless Paths name it.
+	Fold bool
 }
 
 // Diff writes the changes as git-diff(1) does, with a line of explanation before each change that git cannot express: a
@@ -39,8 +41,17 @@ func (s *Set) Diff(w io.Writer, o *DiffOptions) error {
 	} else {
 		defer unix.Close(p.base)
 	}
+	var folded []Folded
+	if o.Fold && len(o.Paths) == 0 {
+		list, folded = Fold(list)
+	}
+	for _, f := range folded {
+		p.note("%s: %d changes of git's own data; --all, or a path, shows them", GitQuote(f.Dir), f.Files+f.Dirs)
+	}
 	for _, c := range list {
-		if err := p.file(c); err != nil {
+		if p.applied(c) {
+			p.note("%s: applied", GitQuote(string(c.Path)))
+		} else if err := p.file(c); err != nil {
 			return err
 		}
 	}
@@ -84,6 +95,37 @@ type printer struct {
 	options *DiffOptions
 	layer   *contents
 	base    int // the directory, or -1 if it cannot be opened
+	read    reader
+}
+
+// applied reports whether the directory has a change already. An added directory may have another mode there.
+func (p *printer) applied(c Change) bool {
+	if p.base < 0 || c.From != nil && !p.has(c.From) {
+		return false
+	}
+	return p.has(c.File)
+}
+
+// has reports whether a file is as the run has made it.
+func (p *printer) has(f *File) bool {
+	up, name := split(string(f.Path))
+	dir, err := open(p.base, up, holdDir)
+	if err != nil {
+		return missing(err) && f.New == nil
+	}
+	defer unix.Close(dir)
+	st, err := stat(dir, name)
+	if err != nil || st == nil || f.New == nil {
+		return err == nil && st == nil && f.New == nil
+	}
+	if kindOf(st.Mode) != f.New.Kind || f.New.Kind == Regular && st.Size != f.New.Size {
+		return false
+	}
+	now, err := p.read.state(dir, name)
+	if err == nil && now != nil && f.Path == itself {
+		now.XAttrs = nil
+	}
+	return err == nil && now.equal(f.New)
 }
 
 // The SGR sequences of git-diff(1) (console_codes(4)).

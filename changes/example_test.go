@@ -1,6 +1,7 @@
 package changes_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"os"
@@ -43,14 +44,14 @@ func Example() {
 	}
 	defer upper.Close()
 
-	set, _, err := store.Capture(base, upper, repo, &changes.Run{Status: "ok", Started: time.Now(), Ended: time.Now()})
+	kept, err := store.Capture(context.Background(), base, upper, repo, &changes.Run{Status: "ok", Started: time.Now(), Ended: time.Now()})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := set.Diff(os.Stdout, &changes.DiffOptions{}); err != nil {
+	if err := kept.Set.Diff(os.Stdout, &changes.DiffOptions{}); err != nil {
 		log.Fatal(err)
 	}
-	done, err := set.Apply(&changes.ApplyOptions{})
+	done, err := kept.Set.Apply(&changes.ApplyOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

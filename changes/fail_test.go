@@ -138,6 +138,7 @@ func TestUndoKeepsWhatTheHostWrote(t *testing.T) {
 func TestApplyOfAttributesWithoutRoom(t *testing.T) {
 	w := newWorld(t, files{"f1": "1\n", "f2": "2\n"}, files{})
 	dir := must.Get(os.MkdirTemp("/dev/shm", "brig-test-"))(t)
+	must.Do(t, os.Chmod(dir, 0o755))
 	defer os.RemoveAll(dir)
 	w.upper = files{"f1": "!", "f2": "!", "z1": "1\n", "z2": "2\n", "a": "x\n"}.make(t, dir)
 	if err := unix.Setxattr(w.upper+"/a", "user.big", make([]byte, 60000), 0); err != nil {

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -137,15 +138,20 @@ func newWorld(t *testing.T, base, upper files) *world {
 
 func (w *world) capture() *Set {
 	w.t.Helper()
+	return w.captured().Set
+}
+
+func (w *world) captured() *Captured {
+	w.t.Helper()
 	base, err := os.Open(w.base)
 	must.Do(w.t, err)
 	defer base.Close()
 	upper, err := os.Open(w.upper)
 	must.Do(w.t, err)
 	defer upper.Close()
-	set, _, err := w.store.Capture(base, upper, w.base, &w.run)
+	done, err := w.store.Capture(context.Background(), base, upper, w.base, &w.run)
 	must.Do(w.t, err)
-	return set
+	return done
 }
 
 // summary returns a line for each change: the sign of its kind, the path, and numbers of lines.

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ func TestAttackManyNames(t *testing.T) {
 func TestCaptureOfManyAttributes(t *testing.T) {
 	w := newWorld(t, files{"f": "f\n"}, files{"f": "F\n", "d/in": "i\n", "y": "y\n"})
 	dir := must.Get(os.MkdirTemp("/dev/shm", "brig-test-"))(t)
+	must.Do(t, os.Chmod(dir, 0o755))
 	defer os.RemoveAll(dir)
 	must.Do(t, os.Rename(w.upper, w.upper+".disk"))
 	must.Do(t, os.CopyFS(dir+"/upper", os.DirFS(w.upper+".disk")))
@@ -65,9 +67,9 @@ func TestCaptureOfALockedMount(t *testing.T) {
 	defer upper.Close()
 	must.Do(t, os.Chmod(w.upper, 0))
 	defer os.Chmod(w.upper, 0o700)
-	set, _, err := w.store.Capture(base, upper, w.base, &w.run)
+	kept, err := w.store.Capture(context.Background(), base, upper, w.base, &w.run)
 	must.Do(t, err)
-	if got := strings.Join(summary(t, set), ","); got != "changed x +1 -1" {
+	if got := strings.Join(summary(t, kept.Set), ","); got != "changed . +0 -0,changed x +1 -1" {
 		t.Error(got)
 	}
 	if st, err := os.Stat(w.upper); err != nil || st.Mode().Perm() != 0 {
@@ -269,6 +271,7 @@ func TestAttackTemporaryName(t *testing.T) {
 func TestLinksOfManyAttributes(t *testing.T) {
 	w := newWorld(t, files{}, files{"y": "y\n"})
 	dir := must.Get(os.MkdirTemp("/dev/shm", "brig-test-"))(t)
+	must.Do(t, os.Chmod(dir, 0o755))
 	defer os.RemoveAll(dir)
 	w.upper = files{"a": "a\n", "y": "y\n"}.make(t, dir)
 	must.Do(t, os.Link(dir+"/a", dir+"/b"))

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	version      = 1
+	version      = 2 // of what is written; 1 has the whole state of each name of a file
 	filesMedia   = "application/vnd.brig.changes.files.v1+ndjson"
 	layerMedia   = "application/vnd.oci.image.layer.v1.tar"
 	maxHeader    = 4 << 20   // bytes of set.json: the command and the protected paths may be long
@@ -28,7 +28,7 @@ func (h *Header) parse(text []byte) error {
 	if err := strict(text, h); err != nil {
 		return err
 	}
-	if h.Version != version {
+	if h.Version != version && h.Version != 1 {
 		return fmt.Errorf("its version is %d, and this brig reads %d", h.Version, version)
 	}
 	for _, b := range []*Blob{&h.Table, &h.Layer} {
@@ -55,16 +55,58 @@ func strict(text []byte, to any) error {
 	return nil
 }
 
+// fileLine is a line of files.json. As is that of the first name of a file with several, whose New is not repeated.
+type fileLine struct {
+	File
+	As *int `json:"as,omitempty"`
+}
+
+func lineOf(f *File) *fileLine {
+	line := &fileLine{File: *f}
+	if f.first != nil {
+		line.New, line.As = nil, &f.first.index
+	}
+	return line
+}
+
+// change returns the change of a line that follows others.
+func (l *fileLine) change(before []*File) (*File, error) {
+	f := &l.File
+	f.index = len(before)
+	if l.As == nil {
+		return f, f.check()
+	}
+	if *l.As < 0 || *l.As >= len(before) || f.New != nil {
+		return nil, errors.New("it has the content of no line before it")
+	}
+	if f.first = before[*l.As]; f.first.first != nil || !kindIs(f.first.New, Regular) {
+		return nil, errors.New("it has the content of a line that is no file")
+	}
+	f.New = f.first.New
+	return f, f.check()
+}
+
 // parseFiles reads files.json. The paths must be in the order of their names, each once.
 func parseFiles(r io.Reader) (files []*File, err error) {
 	in := json.NewDecoder(r)
 	in.DisallowUnknownFields()
-	last := ""
+	last, names := "", int64(0)
 	for in.More() {
-		f := &File{index: len(files)}
-		err := in.Decode(f)
+		var f *File
+		line := new(fileLine)
+		err := in.Decode(line)
 		if err == nil {
-			err = f.check()
+			f, err = line.change(files)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", len(files)+1, err)
+		}
+		if names += line.names(); names > 2*maxNames {
+			return nil, fmt.Errorf("it has more than %d bytes of names and attributes", 2*maxNames)
+		}
+		if f.Path == itself && len(files) == 0 {
+			files = append(files, f)
+			continue
 		}
 		// What is in a directory follows it at once: a slash comes before all other bytes of a name.
 		path := strings.ReplaceAll(string(f.Path), "/", "\x00")
@@ -85,9 +127,21 @@ func parseFiles(r io.Reader) (files []*File, err error) {
 	return files, nil
 }
 
+// names returns the bytes of a line's names and attributes.
+func (l *fileLine) names() int64 {
+	n := int64(len(l.Path))
+	for _, s := range []*State{l.Old, l.New} {
+		if s != nil && (l.As == nil || s != l.New) {
+			n += int64(len(s.Target)) + s.attributes()
+		}
+	}
+	return n
+}
+
 // check returns an error if Capture cannot have made this change.
 func (f *File) check() error {
-	if err := checkPath(string(f.Path)); err != nil {
+	if err := checkPath(string(f.Path)); err != nil && (f.Path != itself || f.index > 0 || f.Op() != "changed" ||
+		!kindIs(f.Old, Directory) || !kindIs(f.New, Directory)) {
 		return err
 	}
 	if f.Old == nil && f.New == nil || f.Added < 0 || f.Removed < 0 {

@@ -174,6 +174,9 @@ func (a *applier) look(f *File) (t *task, reason string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
+	if f.Path == itself && now != nil {
+		now.XAttrs = nil // an overlay does not show them
+	}
 	t = &task{file: f, now: now}
 	isDir, wantsDir, wasDir := kindIs(now, Directory), kindIs(f.New, Directory), kindIs(f.Old, Directory)
 	if isDir {

@@ -138,7 +138,11 @@ func index(in io.Reader, got *sum) (map[string]span, error) {
 
 // reader returns the content of a file of the set.
 func (c *contents) reader(f *File) (io.Reader, error) {
-	s, ok := c.spans[string(f.Path)]
+	path := f.Path
+	if f.first != nil {
+		path = f.first.Path
+	}
+	s, ok := c.spans[string(path)]
 	if !ok || s.size != f.New.Size {
 		return nil, at(string(f.Path), errors.New("the layer does not have its content"))
 	}

@@ -97,7 +97,16 @@ type File struct {
 	// Raced means that somebody changed the base directory's file while the payload ran.
 	Raced bool `json:"raced,omitempty"`
 
-	index int // in the set
+	index int   // in the set
+	first *File // the change that has the same file of the run under another name, with the content in the layer
+}
+
+// IsDirectory reports whether the change is one of a directory: it was made, removed, or has another mode.
+func (f *File) IsDirectory() bool {
+	if f.New == nil {
+		return f.Old.Kind == Directory
+	}
+	return f.New.Kind == Directory
 }
 
 // Op returns what the run did: added, changed or deleted.
@@ -111,17 +120,26 @@ func (f *File) Op() string {
 	return "changed"
 }
 
-// Counts reports whether the change is one of the number of files: a directory is not, unless its mode has changed.
-func (f *File) Counts() bool {
-	return f.Old != nil && f.New != nil || !kindIs(f.Old, Directory) && !kindIs(f.New, Directory)
-}
-
 // Counts sums the changes of a set.
 type Counts struct {
-	Files   int   `json:"files"`   // changes, without added and deleted directories; a moved file is one
-	Added   int   `json:"added"`   // lines, but of moved files
-	Removed int   `json:"removed"` // lines, but of moved files
-	Bytes   int64 `json:"bytes"`   // of added and changed files
+	Files   int   `json:"files"`                    // changes, without those of directories; a moved file is one
+	Added   int   `json:"added"`                    // lines, but of moved files
+	Removed int   `json:"removed"`                  // lines, but of moved files
+	Bytes   int64 `json:"bytes"`                    // of added and changed files
+	Dirs    int   `json:"dirs,omitempty"`           // directories that were made, removed, or have another mode
+	Left    int   `json:"left_out_count,omitempty"` // files that are left out
+}
+
+// CountOf returns how many files and directories a list of changes concerns.
+func CountOf(list []Change) (files, dirs int) {
+	for _, c := range list {
+		if c.IsDirectory() {
+			dirs++
+		} else {
+			files++
+		}
+	}
+	return files, dirs
 }
 
 // Refused is a file of the run that a set does not hold, or a change that Apply does not make.

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"slices"
 
@@ -33,6 +34,9 @@ func kindOf(mode uint32) Kind {
 type reader struct {
 	buf []byte
 	own bool // the files are the payload's, in an upper directory: unreadable ones are made readable
+	ctx context.Context
+	// left is how many bytes may still be hashed; nil is no bound.
+	left *int64
 }
 
 // state returns the state of a name in a directory; nil if there is none. An unreadable file has no digest. The error
@@ -80,6 +84,9 @@ func (r *reader) open(dir int, name string, s *State) (err error) {
 // digest: a run can remove a large file at once, and reading all of it would keep the caller waiting.
 const maxHashed = 4 << 30
 
+// maxOld bounds, in bytes, what Capture hashes of the base. Further files are compared in the same way.
+const maxOld = 1 << 30
+
 // content reads the attributes and, of a regular file, the bytes.
 func (r *reader) content(fd int, s *State) (err error) {
 	var before, after unix.Stat_t
@@ -99,9 +106,12 @@ func (r *reader) content(fd int, s *State) (err error) {
 	if s.Kind != Regular {
 		return nil
 	}
-	if !r.own && before.Size > maxHashed {
+	if !r.own && (before.Size > maxHashed || r.left != nil && before.Size > *r.left) {
 		s.binary = true
 		return nil
+	}
+	if r.left != nil {
+		*r.left -= before.Size
 	}
 	if err := r.hash(fd, s); err != nil {
 		return err
@@ -122,6 +132,9 @@ func (r *reader) hash(fd int, s *State) error {
 	}
 	content, last := newSum(), byte('\n')
 	for {
+		if r.ctx != nil && r.ctx.Err() != nil {
+			return r.ctx.Err()
+		}
 		n, err := sys.Read(fd, r.buf)
 		if err != nil {
 			return err

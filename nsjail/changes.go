@@ -45,6 +45,19 @@ func (ch *Change) Close() error {
 	return err
 }
 
+// Keep closes the files and keeps the changes on disk until somebody removes them: Upper is then the directory "upper"
+// in path. Changes in memory are dropped, and path is "".
+func (ch *Change) Keep() (path string, err error) {
+	store := ch.store
+	ch.store = nil
+	if err = ch.Close(); store != nil {
+		var kerr error
+		path, kerr = store.Keep()
+		err = errors.Join(err, kerr)
+	}
+	return path, err
+}
+
 // addChange adds the next upper directory that arrives from the jail. The sources are still open.
 func (c *Cmd) addChange(upper int) error {
 	i := c.plan.Uppers[len(c.changes)]

@@ -35,9 +35,14 @@ type ChangeSet struct {
 	Removed int `json:"removed"`
 	// Bytes is the size of the files that are new or changed.
 	Bytes int64 `json:"bytes"`
-	// LeftOut is how many files of the run the set does not hold, such as sockets.
+	// Dirs is how many directories were made, removed, or have another mode.
+	Dirs int `json:"dirs,omitempty"`
+	// LeftOut is how many files of the run the set does not hold, such as sockets. A run that has changed nothing else
+	// has no ID.
 	LeftOut int `json:"left_out,omitempty"`
-	// Error is why the changes are lost.
+	// CaptureUS is what the comparison took after the run, in microseconds.
+	CaptureUS int64 `json:"capture_us,omitempty"`
+	// Error is why the changes are lost, or that not all of them fit into the account's store.
 	Error string `json:"error,omitempty"`
 }
 
@@ -53,6 +58,8 @@ type ApplyRequest struct {
 type Applied struct {
 	// Files is how many files were changed, or would be.
 	Files int `json:"files"`
+	// Dirs is how many directories were made, removed, or have another mode.
+	Dirs int `json:"dirs,omitempty"`
 	// Done is how many had these changes already.
 	Done int `json:"done"`
 	// Removed means that the set is gone, since the share has all of its changes.
@@ -62,59 +69,12 @@ type Applied struct {
 // maxDiff is the largest answer of DiffChanges, in bytes.
 const maxDiff = 16 << 20
 
-// keep stores what a run has changed in its cow mounts, and drops the rest of them.
-func (e *Engine) keep(c Caller, j *nsjail.Job, r *nsjail.Result, begin time.Time) (list []ChangeSet) {
-	if r == nil {
-		return nil
-	}
-	for i := range r.Changes {
-		ch := &r.Changes[i]
-		set, err := e.capture(c, j, r, ch, begin)
-		if err = errors.Join(err, ch.Close()); err != nil {
-			set = &ChangeSet{Share: j.Spec.Mounts[max(ch.Mount, 0)].Held.Name, Target: ch.Target, Error: e.hide(err.Error())}
-		}
-		if set != nil {
-			list = append(list, *set)
-		}
-	}
-	return list
-}
-
-func (e *Engine) capture(c Caller, j *nsjail.Job, r *nsjail.Result, ch *nsjail.Change, begin time.Time) (*ChangeSet,
-	error) {
-	o := owner{j.Agent, c.Grant.IDs(), Caller{Agent: j.Agent, Grant: c.Grant}.Key()}
-	store, done, err := e.tenants.use(o, true)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	run := &changes.Run{Status: string(r.Status), ExitCode: r.ExitCode, Started: begin, Ended: time.Now(),
-		Target: changes.Name(ch.Target)}
-	for _, p := range j.Spec.ProtectedIn(ch.Mount) {
-		run.Protect = append(run.Protect, changes.Name(p))
-	}
-	set, _, err := store.Capture(ch.Base, ch.Upper, ch.Source, run)
-	if set == nil {
-		return nil, err
-	}
-	v := audit.Event{Kind: audit.ChangesKeep, Run: j.ID, Agent: j.Agent, Token: j.Token, Sandbox: j.Sandbox,
-		Path: ch.Target, Digest: set.ID, Bytes: set.Counts.Bytes, Count: int64(set.Counts.Files)}
-	if no := e.record(v); no != nil {
-		return nil, errors.Join(no, set.Discard(false))
-	}
-	// The set is kept, whatever becomes of older ones.
-	if err = errors.Join(err, e.tenants.trim(o.Account)); err != nil {
-		e.storeFailed(set.ID, "is kept, but not all that exceeds the bounds is removed", err)
-	}
-	return e.changeSet(set), nil
-}
-
 // changeSet describes a set. Its share is the one that contains the set's directory.
 func (e *Engine) changeSet(s *changes.Set) *ChangeSet {
 	share, path := e.shares.Containing(string(s.Dir.Path))
 	return &ChangeSet{ID: s.ID, Share: share, Path: path, Target: string(s.Run.Target), Created: s.Run.Ended,
 		Status: s.Run.Status, Files: s.Counts.Files, Added: s.Counts.Added, Removed: s.Counts.Removed, Bytes: s.Counts.Bytes,
-		LeftOut: len(s.LeftOut)}
+		Dirs: s.Counts.Dirs, LeftOut: max(s.Counts.Left, len(s.LeftOut))}
 }
 
 // hide replaces paths of shares in a text for callers by the shares' names.
@@ -267,7 +227,8 @@ func (e *Engine) ApplyChanges(c Caller, id string, r *ApplyRequest) (done *Appli
 		}
 		a, err := s.Apply(&changes.ApplyOptions{Paths: r.Paths, DryRun: r.DryRun})
 		if err == nil {
-			done = &Applied{Files: len(a.Files), Done: a.Done, Removed: a.Removed}
+			done = &Applied{Done: a.Done, Removed: a.Removed}
+			done.Files, done.Dirs = a.Count()
 		}
 		return err
 	})

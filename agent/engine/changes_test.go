@@ -281,7 +281,7 @@ func TestChangesOfTheGone(t *testing.T) {
 		base := must.Get(os.Open(t.TempDir()))(t)
 		defer base.Close()
 		ended := time.Now().Add(-age)
-		if _, _, err := store.Capture(base, upper, base.Name(), &changes.Run{Started: ended, Ended: ended}); err != nil {
+		if _, err := store.Capture(context.Background(), base, upper, base.Name(), &changes.Run{Started: ended, Ended: ended}); err != nil {
 			t.Fatal(err)
 		}
 	}

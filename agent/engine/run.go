@@ -72,7 +72,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	a := answer(j, r, res, err)
 	e.opts.jailFailed(a, err)
 	e.tell(a, shown)
-	a.Changes = e.keep(c, j, res, begin)
+	a.Changes = e.keep(ctx, c, j, res, begin)
 	out.put(a)
 	a.Hints = hints(j, res, out.last)
 	out.redact(j, a)

@@ -145,7 +145,8 @@ class Truncated:
 
 @dataclass(frozen=True)
 class ChangeSet:
-    """What a run has changed in its copy of a share (mode cow). Without an id it is lost, for the reason in error."""
+    """What a run has changed in its copy of a share (mode cow). Without an id it is lost, for the reason in error, or
+    all of it is left out."""
 
     share: str
     id: str = ""
@@ -157,7 +158,9 @@ class ChangeSet:
     added: int = 0
     removed: int = 0
     bytes: int = 0
+    dirs: int = 0
     left_out: int = 0
+    capture_us: int = 0
     error: str = ""
 
 
@@ -166,6 +169,7 @@ class Applied:
     """How many files of a share were changed, and how many had the changes already; removed: the set is gone."""
 
     files: int = 0
+    dirs: int = 0
     done: int = 0
     removed: bool = False
 

@@ -26,7 +26,7 @@ const applyAbout = "\nNothing is changed if a file that is concerned is not what
 	"waits is removed. All is prepared before the first file is replaced: after an error nothing is\n" +
 	"changed. An apply that was killed is finished by the next one, which needs no ID, taken back by\n" +
 	"--undo ID, or taken back but for the PATHs that are named.\n" +
-	"The exit code is 1 if changes are refused.\n"
+	"The exit code is 1 if changes are refused.\n" + noID
 
 func (o *applyOptions) flags() []cli.Flag {
 	allow := func(v []string) error {
@@ -60,7 +60,13 @@ func (o *applyOptions) run(list []string, std cli.Stdio) (code int, err error) {
 		if len(list) == 0 && resumed >= 0 {
 			return resumed, nil
 		}
-		set, err := find(store, "apply", list)
+		var set *changes.Set
+		if len(list) == 0 {
+			set, err = chosen(store, "apply", std)
+			list = []string{""}
+		} else {
+			set, err = store.Find(list[0])
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -138,7 +144,7 @@ func refusedChanges(set *changes.Set, store *changes.Store, err error, std cli.S
 // text returns what was done, in one line or in a list.
 func (o *applyOptions) text(set *changes.Set, done *changes.Applied) string {
 	if !o.dryRun {
-		line := fmt.Sprintf("%s made in %s", plural(len(done.Files), "change"), changes.GitQuote(string(set.Dir.Path)))
+		line := fmt.Sprintf("%s changed in %s", concerned(done.Count()), changes.GitQuote(string(set.Dir.Path)))
 		if done.Done == 1 {
 			line += ", 1 was there already"
 		} else if done.Done > 1 {
@@ -168,10 +174,17 @@ func (o *discardOptions) flags() []cli.Flag {
 
 // run removes change sets.
 func (o *discardOptions) run(list []string, std cli.Stdio) (code int, err error) {
-	if (len(list) == 0) != o.all {
+	if len(list) > 0 && o.all {
 		return 0, errors.New("write IDs, as in brig discard 7f3a, or --all")
 	}
 	return withStore(func(store *changes.Store) (int, error) {
+		if len(list) == 0 && !o.all {
+			set, err := chosen(store, "discard", std)
+			if err != nil {
+				return 0, err
+			}
+			list = []string{set.ID}
+		}
 		if o.all {
 			if list, err = store.IDs(); err != nil {
 				return 0, err

@@ -18,16 +18,20 @@ import (
 // changeCommands returns the commands about what runs with --cow have left.
 func changeCommands() []cli.Command {
 	return []cli.Command{
-		command[diffOptions](cli.Command{Name: "diff", Args: "[FLAG...] ID [PATH...]", About: diffAbout,
+		command[diffOptions](cli.Command{Name: "diff", Args: "[FLAG...] [ID [PATH...]]", About: diffAbout,
 			What: "show the changes that a run with --cow has left"}),
-		command[applyOptions](cli.Command{Name: "apply", Args: "[FLAG...] ID [PATH...]", About: applyAbout,
+		command[applyOptions](cli.Command{Name: "apply", Args: "[FLAG...] [ID [PATH...]]", About: applyAbout,
 			What: "make these changes in the directory itself"}),
-		command[discardOptions](cli.Command{Name: "discard", Args: "[--force] ID...|--all",
+		command[discardOptions](cli.Command{Name: "discard", Args: "[--force] [ID...|--all]", About: noID,
 			What: "remove them without a trace"}),
 		command[changesOptions](cli.Command{Name: "changes", Args: "[--json]", About: changesAbout,
 			What: "list the changes that wait to be applied or discarded"}),
 	}
 }
+
+// noID is in the help of the commands about one change set.
+const noID = "\nWithout an ID it is the newest change set of the working directory, or of the nearest directory\n" +
+	"above that has one, and else the only one.\n"
 
 const changesAbout = "\nThey are in /var/lib/brig/changes of root, or ~/.local/state/brig/changes (XDG_STATE_HOME), " +
 	"or\nin BRIG_CHANGES. A run with --cow, and brig gc, remove what is older than 30 days or exceeds 100\n" +
@@ -105,14 +109,6 @@ func withStore(f func(*changes.Store) (int, error)) (code int, err error) {
 	return f(store)
 }
 
-// find returns the change set that the first word of a command names.
-func find(store *changes.Store, command string, list []string) (*changes.Set, error) {
-	if len(list) == 0 {
-		return nil, errors.New("there is no ID; write it as in brig " + command + " 7f3a, and brig changes lists them")
-	}
-	return store.Find(list[0])
-}
-
 // listed is a change set in the output of `brig changes --json`.
 type listed struct {
 	ID          string       `json:"id"`
@@ -174,7 +170,26 @@ func age(d time.Duration) string {
 
 // counted describes a change set, as 3 files changed (+41 -7, 12 KiB).
 func counted(c changes.Counts) string {
-	return fmt.Sprintf("%s changed (+%d -%d, %s)", plural(c.Files, "file"), c.Added, c.Removed, words.Size(c.Bytes))
+	text := concerned(c.Files, c.Dirs) + " changed"
+	if c.Files > 0 {
+		text += fmt.Sprintf(" (+%d -%d, %s)", c.Added, c.Removed, words.Size(c.Bytes))
+	}
+	return text
+}
+
+// concerned returns how many files and directories changes concern, as in 3 files and 1 directory.
+func concerned(files, dirs int) string {
+	directories := plural(dirs, "directory")
+	if dirs > 1 {
+		directories = strconv.Itoa(dirs) + " directories"
+	}
+	switch {
+	case dirs == 0:
+		return plural(files, "file")
+	case files == 0:
+		return directories
+	}
+	return plural(files, "file") + " and " + directories
 }
 
 // plural returns a number with its noun.

@@ -17,19 +17,22 @@ import (
 
 // diffOptions are the flags of diff.
 type diffOptions struct {
-	stat, nameOnly, asJSON bool
-	color                  string // auto, always or never; "" is auto
+	stat, nameOnly, asJSON, all bool
+	color                       string // auto, always or never; "" is auto
 }
 
 var whens = []string{"auto", "always", "never"}
 
-const diffAbout = "\nThe text is what git apply and patch read. On a terminal it has colours, and what would steer\n" +
-	"the terminal is escaped. A PATH is below the directory, and chooses all below it.\n"
+const diffAbout = "\nThe text is what git apply and patch read, byte for byte. On a terminal, and with\n" +
+	"--color=always (for less -R), it has colours, and what would steer the terminal is escaped. A\n" +
+	"PATH is below the directory, and chooses all below it. What git itself keeps in .git is one line\n" +
+	"without --all or a PATH.\n" + noID
 
 func (o *diffOptions) flags() []cli.Flag {
 	return cli.InGroup("Flags", []cli.Flag{
 		{Name: "stat", Help: "print how many lines of each file have changed", Set: cli.Switch(&o.stat, true)},
 		{Name: "name-only", Help: "print the paths, quoted as by git", Set: cli.Switch(&o.nameOnly, true)},
+		{Name: "all", Help: "show objects, references and the index in .git as well", Set: cli.Switch(&o.all, true)},
 		cli.JSON(&o.asJSON),
 		{Name: "color", Args: "WHEN", Words: whens, Set: o.setColor,
 			Help: "colour the text: auto, for a terminal without NO_COLOR, always or never"},
@@ -47,7 +50,14 @@ func (o *diffOptions) setColor(v []string) error {
 // run shows a change set.
 func (o *diffOptions) run(list []string, std cli.Stdio) (int, error) {
 	return withStore(func(store *changes.Store) (int, error) {
-		set, err := find(store, "diff", list)
+		if len(list) == 0 {
+			set, err := newest(store, "diff")
+			if err == nil {
+				err = o.show(set, nil, std)
+			}
+			return 0, err
+		}
+		set, err := store.Find(list[0])
 		if err == nil {
 			err = o.show(set, list[1:], std)
 		}
@@ -60,7 +70,8 @@ func (o *diffOptions) show(set *changes.Set, paths []string, std cli.Stdio) erro
 	terminal := sys.IsTerminal(std.Out)
 	if !o.stat && !o.nameOnly && !o.asJSON {
 		colored := o.color == "always" || o.color != "never" && colourful(std.Out)
-		err := set.Diff(std.Out, &changes.DiffOptions{Paths: paths, Color: colored, Escape: terminal || colored})
+		err := set.Diff(std.Out, &changes.DiffOptions{Paths: paths, Color: colored, Escape: terminal || colored,
+			Fold: !o.all})
 		if errors.Is(err, unix.EPIPE) {
 			return nil // the reader has seen enough
 		}
@@ -80,7 +91,11 @@ func (o *diffOptions) show(set *changes.Set, paths []string, std cli.Stdio) erro
 		}
 	}
 	if o.stat {
-		b.WriteString(stat(list))
+		var folded []changes.Folded
+		if !o.all && len(paths) == 0 {
+			_, folded = changes.Fold(list)
+		}
+		b.WriteString(stat(list, folded))
 	}
 	_, err = std.Out.WriteString(b.String())
 	return err
@@ -112,9 +127,13 @@ func answerOf(set *changes.Set, list []changes.Change) *diffAnswer {
 }
 
 // stat returns the text of --stat: a line for each file, with as many signs as lines, scaled to the width.
-func stat(list []changes.Change) string {
+func stat(all []changes.Change, folded []changes.Folded) string {
+	list := all
+	if len(folded) > 0 {
+		list, _ = changes.Fold(all)
+	}
 	const signs = 40
-	files, added, removed, most, width := 0, 0, 0, 1, 0
+	added, removed, most, width := 0, 0, 1, 0
 	for _, c := range list {
 		most = max(most, c.Added+c.Removed)
 		width = max(width, len(shown(c)))
@@ -123,10 +142,9 @@ func stat(list []changes.Change) string {
 	var b strings.Builder
 	for _, c := range list {
 		name := shown(c)
-		if !c.Counts() {
+		if c.IsDirectory() && (c.Old == nil || c.New == nil) {
 			continue
 		}
-		files++
 		if c.From != nil {
 			fmt.Fprintf(&b, " %-*s | renamed%s\n", width, name, modes(c))
 			continue
@@ -142,7 +160,10 @@ func stat(list []changes.Change) string {
 			strings.Repeat("+", scale(c.Added)), strings.Repeat("-", scale(c.Removed)))
 		b.WriteString(strings.TrimRight(line, " ") + modes(c) + "\n")
 	}
-	fmt.Fprintf(&b, " %s changed, %s added, %d removed\n", plural(files, "file"), plural(added, "line"), removed)
+	for _, f := range folded {
+		fmt.Fprintf(&b, " %-*s | %s\n", width, changes.GitQuote(f.Dir), concerned(f.Files, f.Dirs))
+	}
+	fmt.Fprintf(&b, " %s changed, %s added, %d removed\n", concerned(changes.CountOf(all)), plural(added, "line"), removed)
 	return b.String()
 }
 

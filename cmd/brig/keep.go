@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,12 +18,13 @@ import (
 
 // kept is a change set in the report.
 type kept struct {
-	ID     string       `json:"id"`
+	ID     string       `json:"id,omitempty"` // "" if there is nothing that a set can hold
 	Dir    changes.Name `json:"dir"`
 	Target changes.Name `json:"target"`
 	changes.Counts
-	LeftOut []changes.Refused `json:"left_out,omitempty"`
-	Applied bool              `json:"applied,omitempty"` // by --apply-if-ok: the set is gone
+	LeftOut   []changes.Refused `json:"left_out,omitempty"`
+	Applied   bool              `json:"applied,omitempty"` // by --apply-if-ok: the set is gone
+	CaptureUS int64             `json:"capture_us"`        // what the comparison took after the run
 }
 
 // reported is the report of run: the Result, where the changes of its --cow are, and the image of its --commit.
@@ -39,6 +42,8 @@ type keeper struct {
 	store   *changes.Store // nil without --cow
 	started time.Time
 	std     cli.Stdio
+	ctx     context.Context // ends when a signal asks for the end after that of the jail
+	lost    bool            // no change set has all of what was changed last
 }
 
 // newKeeper opens the store before the run: without it, the changes of the run could not be kept.
@@ -61,8 +66,16 @@ func (k *keeper) keep(r *reported) (code int) {
 		if c.Mount < 0 {
 			what, keep = "--commit", k.commit
 		}
-		if err := errors.Join(keep(r, c), c.Close()); err != nil {
-			if code = k.std.Fail(what + ": " + words.Printable(err.Error())); c.Mount >= 0 {
+		err := keep(r, c)
+		if err != nil && k.ctx.Err() != nil {
+			err = errors.New("a signal has ended the comparison")
+		}
+		where := ""
+		if err != nil && k.lost && c.Mount >= 0 {
+			where = k.unkept(c)
+		}
+		if err = errors.Join(err, c.Close()); err != nil {
+			if code = k.std.Fail(what + ": " + words.Printable(err.Error()) + where); c.Mount >= 0 {
 				code = exitKept
 			}
 		}
@@ -75,6 +88,19 @@ func (k *keeper) keep(r *reported) (code int) {
 	return code
 }
 
+// unkept keeps the changes on disk that could not be made a change set, and returns where they are.
+func (k *keeper) unkept(c *nsjail.Change) string {
+	path, err := c.Keep()
+	switch {
+	case err != nil:
+		return "; they are lost: " + words.Printable(err.Error())
+	case path == "":
+		return "; what is in memory alone is lost now (store=disk keeps it)"
+	}
+	return "; they are in " + words.Quote(filepath.Join(path, "upper")) + ", as overlayfs writes them, until you remove " +
+		words.Quote(path)
+}
+
 // one keeps the changes of one directory, and applies them with --apply-if-ok if the run succeeded.
 func (k *keeper) one(r *reported, c *nsjail.Change) error {
 	run := &changes.Run{Status: string(r.Status), ExitCode: r.ExitCode, Started: k.started, Ended: time.Now(),
@@ -82,21 +108,31 @@ func (k *keeper) one(r *reported, c *nsjail.Change) error {
 	for _, arg := range k.inv.spec.Args {
 		run.Command = append(run.Command, changes.Name(arg))
 	}
-	set, expired, err := k.store.Capture(c.Base, c.Upper, c.Source, run)
-	if set == nil {
+	begin := time.Now()
+	k.lost = true
+	got, err := k.store.Capture(k.ctx, c.Base, c.Upper, c.Source, run)
+	if got == nil {
 		return err
 	}
-	if len(expired) > 0 {
-		k.say("%s removed from the store, first %s (BRIG_CHANGES_KEEP)", plural(len(expired), "older change set"),
-			expired[0][:4])
+	one := kept{Dir: changes.Name(c.Source), Target: changes.Name(c.Target), LeftOut: got.LeftOut,
+		CaptureUS: time.Since(begin).Microseconds()}
+	one.Left = got.Left
+	k.sayAbout(r, c, got)
+	if got.Full {
+		err = errors.Join(err, errors.New("not all of them fit into the store of change sets; BRIG_CHANGES_KEEP=size=SIZE, "+
+			"or BRIG_CHANGES in another file system, make room for the next run"))
+	}
+	set := got.Set
+	k.lost = set == nil || got.Full
+	if set == nil {
+		if got.Left > 0 {
+			r.Changes = append(r.Changes, one)
+		}
+		return err
 	}
 	id := k.store.Short(set.ID)
-	r.Changes = append(r.Changes, kept{ID: set.ID, Dir: set.Dir.Path, Target: changes.Name(c.Target), Counts: set.Counts,
-		LeftOut: set.LeftOut})
-	if n := len(set.LeftOut); n > 0 {
-		k.say("%s of the run left out, first %s: %s", plural(n, "file"), changes.GitQuote(string(set.LeftOut[0].Path)),
-			set.LeftOut[0].Reason)
-	}
+	one.ID, one.Counts = set.ID, set.Counts
+	r.Changes = append(r.Changes, one)
 	if k.inv.applyIfOK && r.Status == nsjail.StatusOK && len(r.LimitsHit) == 0 {
 		return errors.Join(err, k.apply(set, &r.Changes[len(r.Changes)-1], id))
 	}
@@ -106,6 +142,25 @@ func (k *keeper) one(r *reported, c *nsjail.Change) error {
 	}
 	k.say("%s%s: brig diff %s | apply | discard", counted(set.Counts), where, id)
 	return err
+}
+
+// sayAbout prints what the change set does not have, and what was removed for it.
+func (k *keeper) sayAbout(r *reported, c *nsjail.Change, got *changes.Captured) {
+	if len(got.Expired) > 0 {
+		k.say("%s removed from the store, first %s (BRIG_CHANGES_KEEP)", plural(len(got.Expired), "older change set"),
+			got.Expired[0][:4])
+	}
+	if got.Left > 0 {
+		k.say("%s of the run left out, first %s: %s", plural(got.Left, "file"),
+			changes.GitQuote(string(got.LeftOut[0].Path)), got.LeftOut[0].Reason)
+	}
+	if r.ExitCode == 0 {
+		return
+	}
+	if name, gid := foreignGroup(c.Base); name != "" {
+		k.say("--cow %s cannot change files of group %d, such as %s (EOVERFLOW): use --work, or chgrp them",
+			changes.GitQuote(c.Source), gid, changes.GitQuote(name))
+	}
 }
 
 // apply does --apply-if-ok.

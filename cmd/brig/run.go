@@ -65,6 +65,7 @@ func run(inv *invocation, std cli.Stdio) int {
 		return failed(err)
 	}
 	u := newSetUp(std)
+	keeper.ctx = u
 	git, err := openGit(inv, std)
 	if err != nil {
 		return failed(err)
@@ -107,7 +108,7 @@ func deliver(out report, result *reported, a *answer, std cli.Stdio) (code int) 
 	if a == nil {
 		return code
 	}
-	if err := writeJSON(std.Out, a); err != nil {
+	if err := a.write(std.Out); err != nil {
 		code = std.Fail("cannot write the report to stdout: " + cli.Reason(err) + "; give it a reader or more room")
 	}
 	return code
@@ -180,7 +181,10 @@ func await(
 		c.Stdin = listen(c, inv, u.std)
 	}
 	caught := nsjail.CatchSignals()
-	defer forwardSignals(c, caught, s, u)()
+	stop := forwardSignals(c, caught, s, u)
+	if !inv.hasCOW() { // or signals end what the keeper does afterwards
+		defer stop()
+	}
 	if err := c.Start(); err != nil {
 		return nil, false, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"brig/internal/cli"
@@ -85,7 +86,10 @@ func forwardSignals(c *nsjail.Cmd, caught *nsjail.Signals, s *screen, u *setUp) 
 		interrupted := false
 		for sig, ok := caught.Next(); ok; sig, ok = caught.Next() {
 			for _, sig := range u.due(sig) {
-				forward(c, caught, s, sig, interrupted)
+				err := forward(c, caught, s, sig, interrupted)
+				if err != nil && slices.Contains([]unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT}, sig) {
+					u.cancel()
+				}
 				interrupted = interrupted || sig == unix.SIGINT
 			}
 		}
@@ -101,18 +105,19 @@ func forwardSignals(c *nsjail.Cmd, caught *nsjail.Signals, s *screen, u *setUp) 
 // the jail and then brig itself, and fg continues both: signal(7). When the window size changes, the payload's terminal
 // gets the new size, and the kernel sends the payload SIGWINCH. An error means that the jail has ended and the signal
 // is moot.
-func forward(c *nsjail.Cmd, caught *nsjail.Signals, s *screen, sig unix.Signal, interrupted bool) {
+func forward(c *nsjail.Cmd, caught *nsjail.Signals, s *screen, sig unix.Signal, interrupted bool) (err error) {
 	switch {
 	case sig == unix.SIGWINCH && s != nil:
 		s.resize()
 	case sig == unix.SIGTERM, sig == unix.SIGHUP, sig == unix.SIGINT && interrupted:
-		_ = c.Stop(sig)
+		err = c.Stop(sig)
 	default:
-		_ = c.Signal(sig)
+		err = c.Signal(sig)
 	}
 	if sig == unix.SIGTSTP && !caught.Continued() {
 		s.restore()
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
 		s.resume()
 	}
+	return err
 }

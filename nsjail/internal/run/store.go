@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"brig/internal/owned"
 	"brig/internal/sys"
@@ -117,6 +118,23 @@ func (s *Store) Remove() error {
 	return errors.Join(err, s.places.Close())
 }
 
+// keptPrefix begins the name of a store that stays until somebody removes it.
+const keptPrefix = "kept-"
+
+// Keep renames the store, so that it stays, and returns its new path.
+func (s *Store) Keep() (path string, err error) {
+	name := filepath.Base(s.Path)
+	path = filepath.Join(filepath.Dir(s.Path), keptPrefix+name)
+	for n := 2; ; n++ {
+		at := int(s.places.Fd())
+		err = unix.Renameat2(at, name, at, filepath.Base(path), unix.RENAME_NOREPLACE)
+		if err != unix.EEXIST {
+			return path, errors.Join(os.NewSyscallError("renameat2", err), s.Dir.Close(), s.places.Close())
+		}
+		path = filepath.Join(filepath.Dir(s.Path), fmt.Sprintf("%s%s-%d", keptPrefix, name, n))
+	}
+}
+
 // SweepStores removes the orphans below a directory. busy is the number of stores that living keepers have.
 func SweepStores(below string) (removed []string, busy int, err error) {
 	places, err := os.OpenFile(below, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
@@ -152,6 +170,9 @@ func findOrphans(places *os.File) (orphans map[string]*os.File, busy int, err er
 	defer lock(places, unix.LOCK_UN) //nolint:errcheck // it cannot fail
 	names, err := owned.Names(int(places.Fd()))
 	for _, name := range names {
+		if strings.HasPrefix(name, keptPrefix) {
+			continue
+		}
 		f, oerr := openDir(int(places.Fd()), name, name)
 		switch {
 		case errors.Is(oerr, unix.ENOENT), errors.Is(oerr, unix.ENOTDIR): // it has ended meanwhile, or is no store
