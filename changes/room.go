@@ -26,7 +26,7 @@ type room struct {
 	bytes, most int64 // of files.json and layer.tar
 	names       int64
 	files       int
-	full        bool // something did not fit
+	full        bool // something did not fit into bytes
 }
 
 // room returns the room of the next set: what the Limits allow, and nine tenths of what is free.
@@ -71,11 +71,11 @@ func (r *room) take(f *File, whiteout bool) (reason string) {
 		reason = "the change set is full: " + words.Size(maxNames) + " of names and attributes"
 	case line > r.bytes:
 		reason = "the change set is full: it may have " + words.Size(r.most) + " here"
+		r.full = true
 	default:
 		r.bytes, r.names, r.files = r.bytes-line, r.names-names, r.files-1
 		return ""
 	}
-	r.full = true
 	return reason
 }
 
