@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -86,7 +87,7 @@ const more = 4
 
 // full proposes more room where a file system was full.
 func (a *advisor) full(e *Event) {
-	target, size := "", nsjail.Bytes(nsjail.DefaultTmpfsSize)
+	target, size := "", cmp.Or(a.Spec.Scratch, nsjail.DefaultTmpfsSize)
 	for _, own := range []string{"/tmp", nsjail.DefaultWorkdir, "/output", nsjail.DefaultHome, "/dev/shm"} {
 		if under(e.Path, own) {
 			target = own

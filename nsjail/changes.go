@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -99,7 +100,8 @@ func (c *Cmd) dropChanges() error {
 // the Host.
 func (c *Cmd) openStores(h *host.Host) error {
 	if h.Scratch != "" && h.HasTier() { // or Resolve returns the error
-		m := spec.Mount{Target: "$TMPDIR", Size: spec.DefaultTmpfsSize, Inodes: spec.DefaultTmpfsInodes}
+		m := spec.Mount{Target: "$TMPDIR", Size: cmp.Or(c.Spec.Scratch, spec.DefaultTmpfsSize),
+			Inodes: spec.DefaultTmpfsInodes}
 		if err := c.openStore(scratchStore, m, 0o700, h); err != nil {
 			return spec.HostError("tier", err.Error(), host.OtherStore)
 		}

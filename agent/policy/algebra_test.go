@@ -19,6 +19,7 @@ var classes = map[string]string{
 	"workdir": "neutral: where a command is looked for from", "hostname": "neutral: the jail's own", "etc": "paths.read",
 	"user": "feature", "rootfs.path": "paths.roots", "rootfs.writable": "feature", "rootfs.size": "limits",
 	"rootfs.inodes": "neutral: only fewer",
+	"scratch":       "limits",
 	"mounts.type":   "paths", "mounts.source": "paths", "mounts.target": "paths.targets", "mounts.writable": "paths.write",
 	"mounts.plain":   "neutral: the payload has fewer rights on the files",
 	"mounts.no_exec": "neutral: it takes from the payload",
@@ -126,6 +127,9 @@ func within(t testing.TB, p *Policy, s *nsjail.Spec) {
 			(own && (r.Hard < 0 || r.Hard > most || r.Soft > r.Hard || r.Soft < 0) || !own && (name == "fsize" || most < 4096)) {
 			bad(name, r, most)
 		}
+	}
+	if c.Tmpfs > 0 && s.Scratch > c.Tmpfs {
+		bad("tmpfs", s.Scratch, c.Tmpfs)
 	}
 	for _, m := range s.Mounts {
 		if m.Type == nsjail.MountTmpfs &&

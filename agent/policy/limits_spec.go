@@ -134,9 +134,12 @@ func fitMemory(l *nsjail.Limits) {
 	}
 }
 
-// eachTmpfs calls visit for each tmpfs and cow mount, with a pointer to the bound that a ceiling lowers, and the bound
-// or its default.
+// eachTmpfs calls visit for the scratch that a Spec asks for, and for each tmpfs and cow mount, with a pointer to the
+// bound that a ceiling lowers, and the bound or its default.
 func eachTmpfs(s *nsjail.Spec, ceiling string, visit func(field any, v int64)) {
+	if ceiling == "tmpfs" && s.Scratch > 0 {
+		visit(&s.Scratch, int64(s.Scratch))
+	}
 	for i := range s.Mounts {
 		m := &s.Mounts[i]
 		size, inodes := nsjail.DefaultTmpfsSize, int64(nsjail.DefaultTmpfsInodes)

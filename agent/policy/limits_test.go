@@ -76,6 +76,8 @@ func TestEachCeiling(t *testing.T) {
 			[]string{"p: tmpfs_inodes lowered from 65536 to 100."}},
 		"a default tmpfs below": {`"tmpfs": "1g"`,
 			nsjail.Spec{Mounts: []nsjail.Mount{tmpfs(0, 0)}}, nsjail.Spec{Mounts: []nsjail.Mount{tmpfs(0, 0)}}, nil},
+		"the scratch": {`"tmpfs": "1m"`, nsjail.Spec{Scratch: 2 << 30}, nsjail.Spec{Scratch: 1 << 20},
+			[]string{"p: tmpfs lowered from 2g to 1m."}},
 		"another mount": {`"tmpfs": "1m"`,
 			nsjail.Spec{Mounts: []nsjail.Mount{{Type: nsjail.MountDir, Target: "/work/d"}}},
 			nsjail.Spec{Mounts: []nsjail.Mount{{Type: nsjail.MountDir, Target: "/work/d"}}}, nil},

@@ -19,7 +19,10 @@ import (
 func (b *builder) limitFlags() []cli.Flag {
 	rows := slices.DeleteFunc(nsjail.LimitTable(), func(r nsjail.Limit) bool { return r.Usual == 0 })
 	slices.SortFunc(rows, func(a, b nsjail.Limit) int { return a.Usual - b.Usual })
-	return cli.InGroup("Limits", b.flagsOf(rows))
+	return cli.InGroup("Limits", append(b.flagsOf(rows), cli.Flag{Name: "scratch", Args: "SIZE", Path: "scratch",
+		Set: func(v []string) error { return setSize(&b.inv.spec.Scratch, v[0], "--scratch 2g") },
+		Help: "let /tmp, /work, /output, the home and /dev/shm hold SIZE together, where no other flag " +
+			"mounts something"}))
 }
 
 // groupFlags returns the flags of the other limits of the jail's control group, and of its place.

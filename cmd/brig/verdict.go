@@ -141,4 +141,4 @@ func sized(n nsjail.Bytes) string {
 }
 
 // diskFlags are the flags for more room.
-const diskFlags = "(--tmpfs DST:size=..., --cow SRC:size=..., --rootfs-writable=SIZE)"
+const diskFlags = "(--scratch SIZE, --tmpfs DST:size=..., --cow SRC:size=..., --rootfs-writable=SIZE)"

@@ -123,7 +123,7 @@ func (f *Facts) memory() (state State, why, fix string) {
 	most := spec.DefaultTmpfsSize // /tmp, /dev/shm, /work and /output share one tmpfs
 	why = fmt.Sprintf("%d MiB are available; a default jail's files in memory may grow to %d MiB", free>>20, most>>20)
 	if free < most {
-		return Partial, why, "free memory, or bound them: brig run --tmpfs /tmp:size=64m ..."
+		return Partial, why, "free memory, or bound them: brig run --scratch 64m ..."
 	}
 	return Note, why, ""
 }

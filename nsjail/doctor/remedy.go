@@ -71,6 +71,9 @@ func failures() []failure {
 			"raise kernel.pty.max with sysctl, or end what holds them"},
 		{"inotify", "", nil, ofHost, "a limit on inotify(7) cannot be set in the jail's own user namespace; an outer " +
 			"sandbox forbids it, or the kernel lacks CONFIG_INOTIFY_USER"},
+		{"etc", "write", errnos{unix.ENOSPC}, ofCaller, noRoom},
+		{"mounts[*", "write", errnos{unix.ENOSPC}, ofCaller, noRoom},
+		{"mounts[*", "sendfile", errnos{unix.ENOSPC}, ofCaller, noRoom},
 		{"", "", errnos{unix.ENOSPC}, ofHost, "raise user.max_mnt_namespaces and its neighbours (namespaces(7)), or " +
 			"fs.mount-max"},
 		{"", "", errnos{unix.ENOMEM}, ofHost, "free memory"},
@@ -102,6 +105,9 @@ func cloneFailures() []failure {
 }
 
 const noMountPoint = "the mount point does not exist in a read-only tree; make it there, or use --rootfs-writable"
+
+const noRoom = "the jail's own directories are too small for the files that it starts with: raise --scratch, or the " +
+	"size of a writable root"
 
 // OrTier adds to the remedy of a failure that only a jail with namespaces meets that there is one without.
 func OrTier(e *spec.Error, h *host.Host) *spec.Error {

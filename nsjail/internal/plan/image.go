@@ -33,7 +33,8 @@ func (r *resolver) imageRoot() {
 func (r *resolver) image() {
 	src := r.Host.Sources["rootfs"]
 	img := &rootfs.Image{Writable: r.Spec.Rootfs.Writable, Keep: r.Spec.Rootfs.Keep}
-	r.root.Image, r.root.Size, r.root.Inodes = img, int64(spec.DefaultRootSize), spec.DefaultRootInodes
+	r.root.Image, r.root.Size = img, int64(cmp.Or(r.Spec.Scratch, spec.DefaultRootSize))
+	r.root.Inodes = spec.DefaultRootInodes
 	img.Overlay = r.require("overlay", "a layer of the jail's own", cmp.Or(src.NoOverlay, r.noIDMapLayer()), "bind")
 	img.Complete = r.Host.ImageComplete
 	img.Source = r.source("rootfs", "/", attrRead, false)

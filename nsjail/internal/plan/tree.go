@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,7 +21,7 @@ const (
 
 // static resolves the entries of the jail's root except the caller's mounts, in the order of their creation.
 func (r *resolver) static() {
-	r.root.Size, r.root.Inodes = int64(spec.DefaultTmpfsSize), spec.DefaultTmpfsInodes
+	r.root.Size, r.root.Inodes = int64(cmp.Or(r.Spec.Scratch, spec.DefaultTmpfsSize)), spec.DefaultTmpfsInodes
 	if r.Spec.Rootfs.Path != "" {
 		r.imageRoot()
 		return

@@ -29,6 +29,7 @@ func (s *Spec) Check() []Problem {
 	c.env(s)
 	c.identity(s)
 	c.rootfs(s.Rootfs)
+	c.scratch(s)
 	c.mounts(s.Mounts)
 	c.protect(s)
 	c.git(s)

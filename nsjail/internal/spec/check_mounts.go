@@ -39,6 +39,18 @@ func (c *checker) rootfs(r Rootfs) {
 	}
 }
 
+// minScratch has room for the /etc of a jail and the mount points of any Spec, in bytes.
+const minScratch = 1 << 20
+
+func (c *checker) scratch(s *Spec) {
+	if s.Scratch != 0 && s.Scratch < minScratch {
+		c.add("scratch", fmt.Sprintf("%d has no room for the jail's own files", s.Scratch), "write 1m or more")
+	} else if s.Scratch > 0 && s.Rootfs.Writable && s.Rootfs.Store != StoreDisk {
+		c.add("scratch", "a writable root in memory holds /tmp and the like, too",
+			"write the size of both as rootfs.size, as in --rootfs-writable=2g, or keep the root's changes on disk")
+	}
+}
+
 // hostPath checks a path of the host, which may hold any byte but NUL.
 func (c *checker) hostPath(field, p string) bool {
 	if len(p) >= maxPath {

@@ -84,4 +84,7 @@ func TestCheckRootfs(t *testing.T) {
 	} {
 		wantProblem(t, func(s *Spec) { s.Rootfs = r }, want)
 	}
+	wantProblem(t, func(s *Spec) { s.Scratch = -1 }, "scratch: -1 has no room for the jail's own files; write 1m or more")
+	wantProblem(t, func(s *Spec) { s.Scratch, s.Rootfs = 1<<20, Rootfs{Path: "x", Writable: true} },
+		"scratch: a writable root in memory holds /tmp and the like, too; write the size of both as rootfs.size...")
 }

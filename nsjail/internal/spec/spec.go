@@ -38,6 +38,10 @@ type Spec struct {
 	Rootfs Rootfs `json:"rootfs,omitzero"`
 	// Mounts are performed in order, after the directories of the root have been created.
 	Mounts []Mount `json:"mounts,omitempty"`
+	// Scratch is the capacity, in bytes, of the jail's own /tmp, /work, /output, /home/brig and /dev/shm together, or of
+	// TierProcess's directory; 0 means DefaultTmpfsSize, or with a rootfs DefaultRootSize. A mount at one of them has a
+	// Size of its own, and a writable root in memory holds them within Rootfs.Size.
+	Scratch Bytes `json:"scratch,omitempty"`
 	// Protect names paths below writable binds, volumes and cows that the payload can neither write, rename, remove nor
 	// create, whether they exist or not. An absolute path is one of the jail, a relative one is meant in each such mount.
 	// ProtectGit stands for a set of paths, and "!PATH" takes one back. See SPECIFICATION.md, "Protected paths".
