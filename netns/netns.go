@@ -27,10 +27,10 @@ func Loopback(p *program.Program) {
 }
 
 // FreePorts lets the users of the namespace bind all ports, as in any container: nobody else is in it. Since Linux 4.11
-// ip_unprivileged_port_start (ip(7)) is a namespace's own; it is 1024 in a new one. proc is a descriptor of a procfs,
-// or program.CWD() with the path of one.
-func FreePorts(p *program.Program, proc program.Arg, path string) {
-	fd := p.Open("net", unix.SYS_OPENAT, proc, program.Str(path+"sys/net/ipv4/ip_unprivileged_port_start"),
+// ip_unprivileged_port_start (ip(7)) is a namespace's own; it is 1024 in a new one. dir is a
+// descriptor, and path leads from it to a /proc/sys.
+func FreePorts(p *program.Program, dir program.Arg, path string) {
+	fd := p.Open("net", unix.SYS_OPENAT, dir, program.Str(path+"net/ipv4/ip_unprivileged_port_start"),
 		program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
 	p.Add("net", unix.SYS_WRITE, fd.Arg(), program.Str("0"), program.Int(1))
 	p.Close("net", fd)

@@ -226,7 +226,12 @@ func (r *resolver) loopback() {
 		return
 	}
 	netns.Loopback(r.Jail)
-	if r.root.Proc != 0 {
-		netns.FreePorts(r.Jail, r.root.Proc.Arg(), "")
+	switch {
+	case r.root.Proc == 0:
+	case r.sysctl != 0:
+		netns.FreePorts(r.Jail, r.sysctl.Arg(), "")
+		r.Jail.Close("net", r.sysctl)
+	default:
+		netns.FreePorts(r.Jail, r.root.Proc.Arg(), "sys/")
 	}
 }

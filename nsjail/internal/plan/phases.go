@@ -58,9 +58,11 @@ var phases = []phase{
 	// the first, since a process in a control group of root's has the launcher's capabilities: spawn.c
 	{name: "privileges", in: isProcess, write: (*resolver).dropCapabilities},
 	{name: "procfs", in: hasNamespaces, write: (*resolver).procfs},
+	// the process that makes the tree takes the procfs, while the other one brings lo up
+	{name: "sysctl", in: makesNet, needs: []string{"procfs"}, write: (*resolver).keepSysctl},
 	{name: "session", write: (*resolver).session},
 	{name: "netns", by: netMaker, in: makesNet, write: (*resolver).makeNet},
-	{name: "lo", in: hasNamespaces, by: netMaker, needs: []string{"netns", "procfs"},
+	{name: "lo", in: hasNamespaces, by: netMaker, needs: []string{"netns", "procfs", "sysctl"},
 		write: (*resolver).loopback},
 	{name: "bounding set", in: hasNamespaces, write: (*resolver).dropBoundingSet},
 	{name: "identity", in: hasNamespaces, needs: []string{"procfs"}, write: (*resolver).identity},

@@ -112,7 +112,7 @@ func NetProgram(free bool) *program.Program {
 	p.Add("net", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
 	netns.Loopback(p)
 	if free {
-		netns.FreePorts(p, program.CWD(), "/proc/")
+		netns.FreePorts(p, program.CWD(), "/proc/sys/")
 	}
 	ns := netns.Descriptor(p)
 	PassFD(p, "net", ns, "[network namespace]")

@@ -91,6 +91,14 @@ func (r *resolver) fork() {
 	r.Jail.Add("init", program.Fork)
 }
 
+// keepSysctl opens /proc/sys for loopback, before the other process covers it.
+func (r *resolver) keepSysctl() {
+	if r.root.Proc != 0 {
+		r.sysctl = r.Jail.Open("net", unix.SYS_OPENAT, r.root.Proc.Arg(), program.Str("sys"),
+			program.Named(unix.O_PATH|unix.O_CLOEXEC, "O_PATH|O_CLOEXEC"), program.Int(0))
+	}
+}
+
 // makeNet makes the network namespace while another process makes the root.
 func (r *resolver) makeNet() {
 	r.Jail.Add("net", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))

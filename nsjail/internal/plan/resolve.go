@@ -23,6 +23,7 @@ type resolver struct {
 	layout     *cgroup.Layout
 	everywhere int          // the number of entries in the root that are the same on every machine
 	newNet     program.Slot // the network namespace that init makes
+	sysctl     program.Slot // /proc/sys, for the network namespace that init makes
 	rules      landlock.Rules
 	domain     program.Slot // the Landlock ruleset
 	labels     []execLabel
