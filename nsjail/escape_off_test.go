@@ -57,8 +57,11 @@ func confinesInit(p *plan.Plan) bool {
 	find := func(text string) int {
 		return slices.IndexFunc(p.Jail.Ops, func(op program.Op) bool { return strings.Contains(op.Call(), text) })
 	}
-	made, fork := find("{fs=0, scoped=SIGNAL}"), slices.IndexFunc(p.Jail.Ops, func(op program.Op) bool { return op.NR == program.Fork })
-	return made >= 0 && p.Jail.Ops[made+1].NR == unix.SYS_LANDLOCK_RESTRICT_SELF && made < fork
+	number := func(ops []program.Op, nr uint32) int {
+		return slices.IndexFunc(ops, func(op program.Op) bool { return op.NR == nr })
+	}
+	made, fork := find("{fs=REFER, scoped=SIGNAL}"), number(p.Jail.Ops, program.Fork)
+	return made >= 0 && made < fork && number(p.Jail.Ops[made:fork], unix.SYS_LANDLOCK_RESTRICT_SELF) > 0
 }
 
 var cloneFlags = map[string]uint64{
