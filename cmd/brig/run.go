@@ -83,10 +83,8 @@ func run(inv *invocation, std cli.Stdio) int {
 		}
 	}
 	result, code := perform(runner, c, git, u)
-	if (inv.json || len(out) > 0) && result.SpecDigest == "" {
-		asked := inv.spec // without the views of git directories
-		asked.Limits.Output = c.Spec.Limits.Output
-		result.SpecDigest = asked.Digest()
+	if inv.json || len(out) > 0 {
+		setDigest(result, inv.spec, c.Spec.Limits.Output)
 	}
 	if err := runner.Close(); err != nil {
 		code = std.Fail(err.Error())
@@ -98,6 +96,14 @@ func run(inv *invocation, std cli.Stdio) int {
 		a = newAnswer(r, int64(c.Spec.Limits.Output), stdout.Bytes(), stderr.Bytes())
 	}
 	return cmp.Or(deliver(out, r, a, std), code)
+}
+
+// setDigest sets the digest of the Spec that was asked for, which has no views of git directories.
+func setDigest(result *nsjail.Result, asked nsjail.Spec, output nsjail.Bytes) {
+	if result.SpecDigest == "" {
+		asked.Limits.Output = output
+		result.SpecDigest = asked.Digest()
+	}
 }
 
 // deliver writes the report to its files, and the answer of --json to stdout. The code is 0 if it could.
