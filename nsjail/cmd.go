@@ -106,6 +106,8 @@ type outcome struct {
 	violation  launcher.Violation
 	denied     []uint64 // the refused system calls, by number
 	listened   bool     // init listens to the filter and knows every violation, so SIGSYS alone does not prove one
+
+	uncounted atomic.Pointer[error] // why netlink messages could not be counted at some time; or nil
 }
 
 // Command returns a Cmd with a launcher of its own. To run many commands, use a Runner.

@@ -27,7 +27,7 @@ const (
 	StatusSignal    Status = "signal"    // ended by a signal
 	StatusTimeout   Status = "timeout"   // the wall-clock limit
 	StatusCPU       Status = "cpu"       // the processor-time limit
-	StatusMemory    Status = "memory"    // out of memory: the kernel killed a process
+	StatusMemory    Status = "memory"    // out of memory: the kernel killed a process, or netlink messages were too many
 	StatusProcesses Status = "processes" // failed, and fork(2) had hit the limit
 	StatusOutput    Status = "output"    // more output than the limit allows
 	StatusDisk      Status = "disk"      // failed, and a tmpfs(5) of the jail was full; or too many changes on disk
@@ -187,7 +187,7 @@ func (r *Result) decide(status int, o *outcome) {
 		r.Status = StatusDisk
 	case hit("cpu_time"):
 		r.Status = StatusCPU
-	case why == endedMemory, o.stats.OOMKills > 0 && (!well || o.oomGroup && hit("memory")):
+	case why == endedMemory, why == endedNetlink, o.stats.OOMKills > 0 && (!well || o.oomGroup && hit("memory")):
 		r.Status = StatusMemory
 	case o.lost:
 		r.Status = StatusSignal
@@ -221,7 +221,8 @@ func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 	add(why == endedWall, "wall")
 	add(why == endedIdle, "idle")
 	add(why == endedCPU || r.overCPU(ws, o), "cpu_time")
-	add(o.stats.OOMKills > 0 && o.stats.OOMOwn != 0, "memory") // otherwise the machine, or a group above, ran out
+	own := o.stats.OOMKills > 0 && o.stats.OOMOwn != 0 // otherwise the machine, or a group above, ran out
+	add(own || why == endedNetlink, "memory")
 	add(more(o.stats.MemoryAboveHigh, o.before.MemoryAboveHigh), "memory_high")
 	add(more(o.stats.ThrottledPeriods, o.before.ThrottledPeriods), "cpus")
 	add(more(o.stats.ProcessesRefused, o.before.ProcessesRefused), "processes")

@@ -22,7 +22,8 @@ const (
 	endedOutput
 	endedCancel
 	endedDisk
-	endedMemory // cgroup version 1 kills one process only; the keeper ends the others
+	endedMemory  // cgroup version 1 kills one process only; the keeper ends the others
+	endedNetlink // too many messages: watchNetlink
 )
 
 // startWatch ends the jail at a limit that the keeper enforces, or when the context ends. Go's timers follow
@@ -47,6 +48,7 @@ func (c *Cmd) watchPayload() {
 	if len(c.stores) > 0 {
 		c.timers.Start(&c.timers.Disk, diskInterval, c.checkDisk)
 	}
+	watchNetlink(c)
 }
 
 func (c *Cmd) unwatch() {

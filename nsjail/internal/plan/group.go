@@ -41,7 +41,7 @@ func (r *resolver) group() {
 		r.impliedSwap(p)
 	}
 	if p.Enforced["memory"] != "" {
-		r.Notes = append(r.Notes, uncounted)
+		r.Notes = append(r.Notes, uncounted(r.Spec, r.Host))
 		p.Optional["memory_sockets"] = !slices.Contains(r.Spec.Require, "memory_sockets")
 	}
 	for _, name := range r.Spec.Optional {
@@ -57,9 +57,14 @@ func (r *resolver) group() {
 	r.Group = p
 }
 
-// uncounted is the memory that no control group counts, in either version.
-const uncounted = "the limit on memory does not count messages that wait in netlink sockets, nor the machine code of " +
-	"seccomp filters that the payload loads"
+// uncounted returns the note about the memory that neither a control group nor the keeper counts.
+func uncounted(s *spec.Spec, h *host.Host) string {
+	note := "the limit on memory does not count "
+	if s.Net == spec.NetHost || !filtered(s, h) { // without brig's filter the payload may make network namespaces
+		note += "messages that wait in netlink sockets outside of the jail's own network namespace, nor "
+	}
+	return note + "the machine code of seccomp filters that the payload loads"
+}
 
 // groupMechanism records what enforces a limit. Without a group a limit may have a fallback, or may only be implied.
 func (r *resolver) groupMechanism(name string, p *cgroup.Plan) {
@@ -168,10 +173,14 @@ func (r *resolver) processes() int64 {
 // a new user namespace it could mount the hierarchy and lift its limits. brig's filters refuse both.
 func (r *resolver) ownsGroup() bool { return r.Group != nil && !r.Host.Drop }
 
+// filtered reports whether the payload has a filter of brig's own.
+func filtered(s *spec.Spec, h *host.Host) bool {
+	return s.Seccomp != "unconfined" && !spec.FileProfile(s.Seccomp) && h.Missing["seccomp"] == ""
+}
+
 // keepLimits rejects a jail whose payload could lift its own limits.
 func (r *resolver) keepLimits() {
-	own := r.Spec.Seccomp != "unconfined" && !spec.FileProfile(r.Spec.Seccomp) && r.Host.Missing["seccomp"] == ""
-	if own || !r.ownsGroup() {
+	if filtered(r.Spec, r.Host) || !r.ownsGroup() {
 		return
 	}
 	if r.Host.Missing["proc"] != "" {

@@ -10,7 +10,7 @@ type Timers struct {
 	mu      sync.Mutex
 	stopped bool
 
-	Wall, Idle, CPU, Disk, Stop *time.Timer
+	Wall, Idle, CPU, Disk, Netlink, Stop *time.Timer
 }
 
 // Start sets one of the timers, unless End was called: a callback may call Start at the same time.
@@ -27,7 +27,7 @@ func (t *Timers) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stopped = true
-	for _, timer := range []*time.Timer{t.Wall, t.Idle, t.CPU, t.Disk, t.Stop} {
+	for _, timer := range []*time.Timer{t.Wall, t.Idle, t.CPU, t.Disk, t.Netlink, t.Stop} {
 		if timer != nil {
 			timer.Stop()
 		}

@@ -166,7 +166,8 @@ func (r *running) report(result *nsjail.Result) int {
 	u := &result.Usage
 	e := &ended{time: time.Duration(u.User + u.System), wall: time.Duration(u.Wall), rss: u.MaxRSS / 1024,
 		voluntary: u.VoluntarySwitches, forced: u.ForcedSwitches, group: r.CG, groupMem: int64(u.MemoryPeak) >> 10,
-		oom: u.OOMKills > 0, exit: result.ExitCode, interrupted: int(r.interrupted.Load())}
+		oom: u.OOMKills > 0 || result.Status == nsjail.StatusMemory, exit: result.ExitCode,
+		interrupted: int(r.interrupted.Load())}
 	e.overWall = result.TimedOut
 	e.overTime = r.overTime.Load() || r.CG && result.Status == nsjail.StatusCPU
 	switch {
