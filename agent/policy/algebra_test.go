@@ -28,6 +28,8 @@ var classes = map[string]string{
 	"mounts.store": "feature", "rootfs.store": "feature", "rootfs.keep": "neutral: the caller gets what is dropped otherwise",
 	"rootfs.image":   "neutral: a name for the tree at rootfs.path, which is decided",
 	"protect":        "neutral: it takes from the payload",
+	"git":            "neutral: what Protect takes of git directories",
+	"-":              "neutral: what was found of git",
 	"mounts.-":       "shares: what the program holds open",
 	"mounts.mode":    "neutral: of the jail's own files",
 	"mounts.content": "neutral: of the jail's own files; inputs bounds a request's",

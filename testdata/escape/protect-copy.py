@@ -1,7 +1,7 @@
 # No copy inside the kernel writes a protected file: FICLONE, copy_file_range, splice, a shared mapping.
 # setup: repository
-# spec: {"mounts": [{"type": "bind", "source": "$DIR/work", "target": "/work", "writable": true}], "protect": ["@git"]}
-# off: spec={"protect": []}
+# spec: {"mounts": [{"type": "bind", "source": "$DIR/work", "target": "/work", "writable": true}], "protect": ["@git"], "git": "ro"}
+# off: spec={"protect": [], "git": ""}
 import fcntl
 import mmap
 import os

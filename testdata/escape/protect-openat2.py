@@ -1,7 +1,7 @@
 # openat and openat2, from a descriptor of the directory and with any flag, open a protected file only for reading.
 # setup: repository
-# spec: {"mounts": [{"type": "bind", "source": "$DIR/work", "target": "/work", "writable": true}], "protect": ["@git"]}
-# off: spec={"protect": []}
+# spec: {"mounts": [{"type": "bind", "source": "$DIR/work", "target": "/work", "writable": true}], "protect": ["@git"], "git": "ro"}
+# off: spec={"protect": [], "git": ""}
 import os
 import struct
 from kernel import *

@@ -1,7 +1,7 @@
 # A symbolic link to a directory above gives a protected file no writable name.
 # setup: repository
-# spec: {"mounts": [{"type": "bind", "source": "$DIR/work", "target": "/work", "writable": true}], "protect": ["@git"]}
-# off: spec={"protect": []}
+# spec: {"mounts": [{"type": "bind", "source": "$DIR/work", "target": "/work", "writable": true}], "protect": ["@git"], "git": "ro"}
+# off: spec={"protect": [], "git": ""}
 import os
 from kernel import *
 

@@ -1,7 +1,7 @@
 # The mounts that protect cannot be detached, moved or made writable.
 # setup: repository
-# spec: {"mounts": [{"type": "bind", "source": "$DIR/work", "target": "/work", "writable": true}], "protect": ["@git"]}
-# off: spec={"protect": []}
+# spec: {"mounts": [{"type": "bind", "source": "$DIR/work", "target": "/work", "writable": true}], "protect": ["@git"], "git": "ro"}
+# off: spec={"protect": [], "git": ""}
 import ctypes
 import struct
 from kernel import *
