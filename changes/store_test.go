@@ -182,7 +182,8 @@ func TestLongestLine(t *testing.T) {
 		state.XAttrs = append(state.XAttrs, XAttr{long(nameMax - len("user.")), make([]byte, 768)})
 	}
 	path := Name(strings.TrimSuffix(strings.Repeat(string(long(nameMax))+"/", 15), "/"))
-	c := &comparer{kept: map[string]bool{}, files: []*File{{Path: path, Old: state, New: state}}}
+	c := &comparer{ctx: t.Context(), room: must.Get(w.store.room())(t), kept: map[string]bool{},
+		files: []*File{{Path: path, Old: state, New: state}}}
 	upper, err := os.Open(w.upper)
 	must.Do(t, err)
 	defer upper.Close()
