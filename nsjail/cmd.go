@@ -99,6 +99,7 @@ type outcome struct {
 	sampled    time.Duration    // processor time of the payload: launcher.Usage.Sampled
 	oomGroup   bool             // running out of memory ends the whole jail
 	full       []string         // the tmpfs mounts that were full at the end
+	met        bool             // one was full at some time
 	disk       int64            // bytes in all tmpfs mounts, and of changes on disk; -1 if unknown
 	overDisk   bool             // changes on disk are above their limit
 	stats      cgroup.Stats     // the statistics of the control group

@@ -21,6 +21,8 @@ func TestFullDisksAreReported(t *testing.T) {
 		{"nothing", "true", nil, nil, 0},
 		{"the scratch", "head -c 300000000 /dev/zero >/work/f", nil, scratch, 255 << 20},
 		{"emptied again", "head -c 300000000 /dev/zero >/work/f; rm /work/f", nil, nil, 0},
+		{"files, removed", "for i in 1 2 3 4 5 6 7 8 9; do echo >/t/$i; done; sleep 0.1; rm -f /t/*",
+			[]spec.Mount{{Type: spec.MountTmpfs, Target: "/t", Inodes: 5}}, nil, 0},
 		{"a mount of its own", "head -c 2000000 /dev/zero >/t/f", []spec.Mount{{Type: spec.MountTmpfs, Target: "/t", Size: 1 << 20}}, []string{"/t"}, 1 << 20},
 		{"over /tmp", "head -c 2000000 /dev/zero >/tmp/f", []spec.Mount{{Type: spec.MountTmpfs, Target: "/tmp", Size: 1 << 20}}, []string{"/tmp"}, 1 << 20},
 		{"files", "for i in 1 2 3 4 5 6 7 8 9; do touch /t/$i; done", []spec.Mount{{Type: spec.MountTmpfs, Target: "/t", Inodes: 5}}, []string{"/t"}, 0},
@@ -38,6 +40,10 @@ func TestFullDisksAreReported(t *testing.T) {
 			_, r := mustRun(t, c)
 			if !slices.Equal(c.state.full, test.full) || int64(r.Usage.Disk) < test.used || r.ExitCode != 7 {
 				t.Errorf("full %q, %d bytes, want %q and %d; %+v", c.state.full, r.Usage.Disk, test.full, test.used, r)
+			}
+			met := test.full != nil || strings.Contains(test.script, "; rm ")
+			if met != (r.Status == StatusDisk) {
+				t.Errorf("%+v", r)
 			}
 		})
 	}

@@ -44,8 +44,10 @@ type Result struct {
 	TimedOut bool   `json:"timed_out"`
 	Usage    Usage  `json:"usage"`
 	Output   Output `json:"output"`
+	// FileSystems are the jail's own, in memory, of those that init can hold; nil without an init.
+	FileSystems []FileSystem `json:"file_systems,omitempty"`
 	// LimitsHit names the limits that the run has met, by their fields in Limits, whether or not they ended it; "disk" is
-	// a tmpfs that was full at the end, or a cow mount with too many changes on disk.
+	// a tmpfs that was full at the end (if the payload failed, at any time), or a cow mount with too many changes on disk.
 	LimitsHit []string `json:"limits_hit,omitempty"`
 	// Violation is the system call for which the filter has killed a process of the jail; nil if none is known.
 	Violation *Violation `json:"violation,omitempty"`
@@ -173,9 +175,9 @@ func (r *Result) decide(status int, o *outcome) {
 	if o.lost { // init itself was killed: by the kernel for lack of memory, or from outside
 		r.ExitCode, r.Signal = -1, "SIGKILL"
 	}
-	r.LimitsHit = r.limitsHit(ws, o)
-	hit := func(name string) bool { return slices.Contains(r.LimitsHit, name) }
 	well := ws.Exited() && ws.ExitStatus() == 0 && !o.lost
+	r.LimitsHit = r.limitsHit(ws, o, well)
+	hit := func(name string) bool { return slices.Contains(r.LimitsHit, name) }
 	switch why := o.why; {
 	case why == endedWall || why == endedIdle:
 		r.Status, r.TimedOut = StatusTimeout, true
@@ -210,7 +212,7 @@ func (r *Result) decide(status int, o *outcome) {
 }
 
 // limitsHit returns the name in Limits of every limit that the run has met, whether or not it ended the run.
-func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
+func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome, well bool) (list []string) {
 	add := func(met bool, name string) {
 		if met {
 			list = append(list, name)
@@ -227,7 +229,7 @@ func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 	add(more(o.stats.ThrottledPeriods, o.before.ThrottledPeriods), "cpus")
 	add(more(o.stats.ProcessesRefused, o.before.ProcessesRefused), "processes")
 	add(o.over.Load() || r.Output.StdoutDropped+r.Output.StderrDropped > 0, "output")
-	add(len(o.full) > 0, "disk")
+	add(len(o.full) > 0 || o.met && !well, "disk")
 	return list
 }
 

@@ -126,7 +126,7 @@ func TestCountedLimits(t *testing.T) {
 			o.stats.OOMKills, o.stats.OOMOwn, o.stats.MemoryAboveHigh = 1, 1, 1
 			o.stats.ThrottledPeriods, o.stats.ProcessesRefused = 1, 1
 		})
-		for _, name := range (&Result{}).limitsHit(0, o) {
+		for _, name := range (&Result{}).limitsHit(0, o, true) {
 			named[name] = true
 		}
 	}

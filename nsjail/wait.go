@@ -252,10 +252,15 @@ func (c *Cmd) phases() Phases {
 func (c *Cmd) recordExit(rep *launcher.Report) {
 	o := &c.state
 	o.violation, o.listened = rep.Violation, c.plan.Heard != nil
-	o.disk = rep.Disk.Used
+	o.disk = 0
 	for i, targets := range c.plan.Disks {
-		if rep.Disk.Full&(1<<i) != 0 {
+		d := &rep.Disks[i]
+		o.disk += d.Used
+		if d.Full() {
 			o.full = append(o.full, targets...)
 		}
+		o.met = o.met || d.Met()
+		c.result.FileSystems = append(c.result.FileSystems, FileSystem{Targets: targets, Size: d.Size, Used: d.Used,
+			Peak: d.Peak, Inodes: d.Inodes, Files: d.Files, PeakFiles: d.PeakFiles})
 	}
 }

@@ -4,7 +4,9 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
-#include <sys/vfs.h>
+
+#define LESS(a, b) ((a) < (b) ? (a) : (b))
+#define MORE(a, b) ((a) > (b) ? (a) : (b))
 
 enum { REPORT, SIGNALS, LISTENER, TERMINAL, NFDS };
 
@@ -13,6 +15,7 @@ struct init {
 	long tracer;         // the process that may trace exits
 	struct timespec cpu; // of the payload, as RLIMIT_CPU counts it
 	int disks;
+	long look;           // nanoseconds from one look at them to the next
 	uint32_t denies;     // the ABI whose notices ask for EPERM (AUDIT_ARCH_*); 0: each asks for death
 	int mode;            // INIT_TRACES, INIT_STAYS, INIT_TERMINAL
 	struct report end;   // the last report
@@ -26,16 +29,20 @@ void brig_tell(int fd, int type, int a, int b) {
 	while (SYS3(SYS_write, fd, &r, sizeof r) == -EINTR) {}
 }
 
-// measure records which tmpfs is full, and how much all contain: statfs(2). A last write(2) may leave some blocks of a
-// large one free, and a file also needs an inode; the only one of inodes=1 is the root's.
-static void measure(struct report *r, int disks) {
-	for (int i = 0; i < disks; i++) {
-		struct statfs s;
-		if (SYS2(SYS_fstatfs, FD_DISK + i, &s)) continue;
-		uint64_t slack = s.f_blocks / 16 < 15 ? s.f_blocks / 16 : 15;
-		if ((s.f_blocks && s.f_bfree <= slack) || (s.f_files > 1 && !s.f_ffree)) r->full |= 1u << i;
-		r->used += (int64_t)(s.f_blocks - s.f_bfree) * s.f_bsize;
+// measure records what each tmpfs contains, and the most that it has contained: statfs(2). The time to the next look is one
+// in which none can be filled, of which a page or a file takes a microsecond, but at least a millisecond, and longer from
+// look to look where nothing changes.
+static void measure(struct init *in) {
+	uint64_t room = 1 << 18;
+	for (int i = 0; i < in->disks; i++) {
+		__typeof__(*in->end.disks) *d = in->end.disks + i;
+		uint64_t was = d->now.f_bfree + d->now.f_ffree;
+		if (!SYS2(SYS_fstatfs, FD_DISK + i, &d->now) && was != d->now.f_bfree + d->now.f_ffree) in->look = 800000;
+		d->blocks = MORE(d->blocks, d->now.f_blocks - d->now.f_bfree);
+		d->inodes = MORE(d->inodes, d->now.f_files - d->now.f_ffree);
+		room = LESS(room, LESS(d->now.f_bfree, d->now.f_ffree));
 	}
+	in->look = MORE((long)room * 1000, LESS(in->look / 4 * 5, 1l << 28));
 }
 
 // end kills the other processes of the pid namespace, reaps them, and reports how the payload ended and what all used.
@@ -45,7 +52,7 @@ static void end(struct init *in, int status, int asked) {
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) r->own = 0;
 	r->a = r->own ? SIGSYS : status; // as after SECCOMP_RET_KILL_PROCESS
 	r->b = asked ? END_ASKED : 0;
-	measure(r, in->disks);
+	measure(in);
 	// All others are children of init or their descendants. kill(2) looks at every process of the machine. Without a pid
 	// namespace, init's Landlock domain keeps the signal from all that are not in it: landlock(7), scoped.
 	long p = in->mode & INIT_STAYS ? -ECHILD : SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0);
@@ -68,8 +75,8 @@ static void end(struct init *in, int status, int asked) {
 // execve(2) would change the number of another thread.
 static int may_trace(struct init *in, const struct seccomp_notif *n) {
 	uint32_t r = (uint32_t)n->data.args[0];
-	if (!(in->mode & INIT_TRACES) || n->data.nr != SYS_ptrace || !(n->data.args[3] & PTRACE_O_TRACEEXIT)) return 0;
-	if (r != PTRACE_SEIZE && r != PTRACE_SETOPTIONS && r != 21) return 0; // PTRACE_OLDSETOPTIONS
+	if (!(in->mode & INIT_TRACES) || n->data.nr != SYS_ptrace || !(n->data.args[3] & PTRACE_O_TRACEEXIT) ||
+		(r != PTRACE_SEIZE && r != PTRACE_SETOPTIONS && r != 21)) return 0; // PTRACE_OLDSETOPTIONS
 	if (SYS3(SYS_tgkill, in->tracer, in->tracer, 0)) in->tracer = n->pid; // the last one is gone
 	return in->tracer == n->pid && !SYS3(SYS_tgkill, n->pid, n->pid, 0);
 }
@@ -107,8 +114,7 @@ static void forward(struct init *in) {
 	struct signalfd_siginfo si;
 	if (SYS3(SYS_read, SIGNALS, &si, sizeof si) != sizeof si || si.ssi_pid != SYS1(SYS_getppid, 0) ||
 		si.ssi_code != SI_USER) return;
-	if (si.ssi_signo == SIGTSTP) SYS2(SYS_kill, -1, SIGSTOP);
-	else if (si.ssi_signo == SIGCONT) SYS2(SYS_kill, -1, SIGCONT);
+	if (si.ssi_signo == SIGTSTP || si.ssi_signo == SIGCONT) SYS2(SYS_kill, -1, si.ssi_signo == SIGTSTP ? SIGSTOP : SIGCONT);
 	else if ((si.ssi_signo != SIGINT && si.ssi_signo != SIGQUIT) || SYS2(SYS_kill, -in->payload, si.ssi_signo))
 		SYS2(SYS_kill, in->payload, si.ssi_signo);
 }
@@ -126,8 +132,8 @@ static void stopped(const struct init *in, long pid, int sig) {
 static int told(const struct init *in) {
 	char what = 0;
 	SYS3(SYS_read, REPORT, &what, 1);
-	int group = (int)(what == TELL_FOREGROUND ? in->payload : SYS1(SYS_getpgid, 0));
-	if (what) SYS3(SYS_ioctl, TERMINAL, TIOCSPGRP, &group);
+	if (what) SYS3(SYS_ioctl, TERMINAL, TIOCSPGRP, // a pid_t
+		&(int){(int)(what == TELL_FOREGROUND ? in->payload : SYS1(SYS_getpgid, 0))});
 	if (what == TELL_FOREGROUND) SYS2(SYS_kill, -in->payload, SIGCONT);
 	return what;
 }
@@ -135,9 +141,8 @@ static int told(const struct init *in) {
 // keep_descriptors moves those that init needs to their fixed numbers and closes all others: close_range(2).
 static void keep_descriptors(int report, int listener, int disks, int terminal) {
 	SYS3(SYS_dup3, report, REPORT, 0);
-	SYS3(SYS_close_range, SIGNALS, SIGNALS, 0);
-	if (listener < 0) SYS3(SYS_close_range, LISTENER, LISTENER, 0);
-	else SYS3(SYS_dup3, listener, LISTENER, 0);
+	SYS3(SYS_close_range, SIGNALS, listener < 0 ? LISTENER : SIGNALS, 0);
+	if (listener >= 0) SYS3(SYS_dup3, listener, LISTENER, 0);
 	if (terminal >= 0) SYS3(SYS_dup3, terminal, TERMINAL, 0);
 	SYS3(SYS_close_range, terminal < 0 ? TERMINAL : NFDS, FD_DISK - 1, 0);
 	SYS3(SYS_close_range, FD_DISK + disks, ~0u, 0);
@@ -148,7 +153,7 @@ static void keep_descriptors(int report, int listener, int disks, int terminal) 
 // thing of each kind in turn, so that a flood of one does not hide another. a are the arguments of fork_init.
 void brig_init(long payload, const long *a, int listener, struct run *run) {
 	struct init in = {.payload = payload, .disks = (int)a[2], .denies = (uint32_t)a[4], .mode = (int)a[5],
-		.end.type = REPORT_EXIT};
+		.look = 4000000, .end.type = REPORT_EXIT};
 	int slot = in.mode >> INIT_TERMINAL;
 	keep_descriptors((int)a[0], listener, in.disks, slot ? (int)run->slots[slot] : -1);
 	if (run->err) brig_tell(REPORT, REPORT_FAIL, run->op, run->err);
@@ -162,7 +167,9 @@ void brig_init(long payload, const long *a, int listener, struct run *run) {
 		for (; reaped < 64 && (pid = SYS4(SYS_wait4, -1, &status, WNOHANG | __WALL | (slot ? WUNTRACED : 0), 0)) > 0; reaped++)
 			if (WIFSTOPPED(status)) stopped(&in, pid, WSTOPSIG(status));
 			else if (pid == payload) end(&in, status, 0);
-		SYS4(SYS_ppoll, p, TERMINAL, reaped == 64 ? &(struct timespec){0} : 0, 0); // a flood of zombies must not hide the other events
+		// a flood of zombies must not hide the other events
+		if (!SYS4(SYS_ppoll, p, TERMINAL, reaped == 64 ? &(struct timespec){0} :
+			in.disks ? &(struct timespec){.tv_nsec = in.look} : 0, 0)) measure(&in);
 		// a byte from the keeper asks for the end: SIGKILL would lose what the jail's processes have used. A keeper that
 		// is gone asks for the same, since without a pid namespace they would outlive init
 		if (p[REPORT].revents && !told(&in)) end(&in, SIGKILL, 1);

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,9 +96,11 @@ struct report {
 	struct rusage usage;
 	int32_t nr; // of the payload's own violation, or of the first
 	uint32_t arch, count;
-	uint32_t full; // a bit for each disk
 	uint64_t denied; // how many different calls were refused; if any, their counters follow as another message
-	int64_t used;  // bytes, of all disks
+	struct {
+		struct statfs now;
+		uint64_t blocks, inodes; // the most that were in use
+	} disks[MAX_DISKS];
 };
 
 // A program that is being performed. After fork_init its child continues it in init's memory, up to execve(2).

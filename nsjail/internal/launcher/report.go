@@ -63,7 +63,7 @@ type Report struct {
 	Type, A, B int
 	Usage      Usage // in ReportExit: of all processes of the jail together
 	Violation  Violation
-	Disk       Disk
+	Disks      [MaxDisks]Disk
 	Denied     int // in ReportExit: how many different calls were refused; if not 0, the next message counts them
 }
 
@@ -76,10 +76,21 @@ type Violation struct {
 	Own   bool   // the payload made it, and A is SIGSYS
 }
 
-// Disk describes the tmpfs mounts that init holds (program.Fork) at the end of the payload.
+// Disk describes a tmpfs mount that init holds (program.Fork).
 type Disk struct {
-	Full uint32 // one bit for each mount without a free block or inode
-	Used int64  // bytes used in all of them
+	Size, Used, Peak         int64 // bytes: the capacity, and what was used at the payload's end and at most
+	Inodes, Files, PeakFiles int64 // the same of inodes
+	slack                    int64 // bytes
+}
+
+// Full reports whether there was no room at the end of the payload, and Met whether that was so at any time.
+func (d *Disk) Full() bool { return d.full(d.Used, d.Files) }
+func (d *Disk) Met() bool  { return d.full(d.Peak, d.PeakFiles) }
+
+// full reports whether a tmpfs with so many bytes and files has no room. A last write(2) may leave some blocks of a
+// large one free, and a file also needs an inode; the only one of inodes=1 is the root's.
+func (d *Disk) full(used, files int64) bool {
+	return d.Size > 0 && d.Size-used <= d.slack || d.Inodes > 1 && d.Inodes <= files
 }
 
 // Usage is the resource usage of the jail's reaped processes: getrusage(2).
@@ -100,7 +111,14 @@ func ParseReport(b []byte) (Report, error) {
 	ru := (*unix.Rusage)(unsafe.Pointer(&c.usage))
 	r := Report{Type: int(c._type), A: int(c.a), B: int(c.b), Usage: UsageOf(ru),
 		Violation: Violation{Nr: int(c.nr), Arch: uint32(c.arch), Count: int(c.count), Own: c.own != 0},
-		Disk:      Disk{Full: uint32(c.full), Used: int64(c.used)}, Denied: int(c.denied)}
+		Denied:    int(c.denied)}
+	for i := range c.disks {
+		d := &c.disks[i]
+		n, block := &d.now, int64(d.now.f_bsize)
+		r.Disks[i] = Disk{Size: int64(n.f_blocks) * block, Used: int64(n.f_blocks-n.f_bfree) * block,
+			Peak: int64(d.blocks) * block, Inodes: int64(n.f_files), Files: int64(n.f_files - n.f_ffree),
+			PeakFiles: int64(d.inodes), slack: min(15, int64(n.f_blocks)/16) * block}
+	}
 	r.Usage.Sampled = time.Duration(ru.Ixrss) * time.Millisecond // Linux leaves the field unused, and init fills it
 	return r, nil
 }
