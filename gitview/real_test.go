@@ -27,7 +27,7 @@ func specOf(dir, script string) *nsjail.Spec {
 // run runs a script in a view of a directory.
 func run(t *testing.T, dir, script string) []*Report {
 	t.Helper()
-	v := must.Get(Prepare(specOf(dir, script)))(t)
+	v := must.Get(Prepare(t.Context(), specOf(dir, script)))(t)
 	c := nsjail.CommandContext(context.Background(), "sh")
 	c.Spec = v.Spec
 	var out strings.Builder

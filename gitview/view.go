@@ -9,6 +9,7 @@
 package gitview
 
 import (
+	"context"
 	"errors"
 	"math"
 	"os"
@@ -48,18 +49,22 @@ type view struct {
 // area is a directory or file of the host that the payload may write to, or to a copy of it.
 type area struct {
 	mount int
-	views bool // git directories in it get views
+	views bool   // git directories in it get views
 	real  string // without symbolic links
 	file  *os.File
 }
 
 // Prepare adds a view of each git directory that a writable bind of the Spec shows, if the Spec protects what git acts
 // on (nsjail.ProtectGit) and leaves git's data to the payload (nsjail.GitData, the default). Else it returns nil. The
-// caller starts a jail with View.Spec, and then calls BringBack or Close.
-func Prepare(s *nsjail.Spec) (v *View, err error) {
+// caller starts a jail with View.Spec, and then calls BringBack or Close. A file system that does not answer is an error:
+// nsjail.Answer.
+func Prepare(ctx context.Context, s *nsjail.Spec) (v *View, err error) {
 	if s.Tier != "" || s.Git != "" && s.Git != nsjail.GitData || !slices.Contains(s.Protect, nsjail.ProtectGit) ||
 		!slices.ContainsFunc(s.Mounts, func(m nsjail.Mount) bool { return m.Writes() }) {
 		return nil, nil
+	}
+	if err := nsjail.Answer(ctx, s); err != nil {
+		return nil, err
 	}
 	v = &View{Spec: *s.Clone(), plain: *s, started: time.Now().UnixNano()}
 	v.Spec.Git = nsjail.GitData

@@ -170,11 +170,13 @@ func (c *Cmd) Signal(sig os.Signal) error {
 	case s == unix.SIGKILL:
 		return c.killInit()
 	case c.Spec.NoInit && (s == unix.SIGINT || s == unix.SIGQUIT):
-		signalOthers(c.pid, s)
 		if byDefault(c.pid, s) { // the kernel keeps it from process 1: pid_namespaces(7)
 			c.state.keyed.Store(int32(s))
 			return c.killInit()
 		}
+		beforeSignal(c, s)
+		defer signalOthers(c.pid, s) // a shell looks whether it had the signal before its command ended
+		return c.signal(s)
 	}
 	beforeSignal(c, s)
 	return c.signal(s)

@@ -94,6 +94,9 @@ func TestTimerSlack(t *testing.T) {
 // the keeper itself has to open and to start for it.
 func TestOpenFiles(t *testing.T) {
 	bind, nofile := t.TempDir(), nsjail.DefaultRlimits["nofile"]
+	if os.Geteuid() == 0 { // its payload has an id of its own
+		nofile = nsjail.Rlimit{Soft: 1024, Hard: 4096}
+	}
 	for _, flags := range [][]string{nil, {"--ro-bind", bind, "/input"}, {"--no-init"}, {"--net", "none"}} {
 		for _, limit := range []string{"-Sn 64", "-n 300"} {
 			args := append([]string{"-c", "ulimit " + limit + ` && ulimit -Hn; exec "$@"`, "sh", brigBinary(t), "run"}, flags...)

@@ -3,6 +3,7 @@ package main
 import (
 	"brig/internal/cli"
 	"brig/nsjail"
+	"context"
 )
 
 // plan is the JSON form of explain.
@@ -26,7 +27,7 @@ func explain(inv *invocation, std cli.Stdio) int {
 	if inv.netTable {
 		return policyText(inv, std)
 	}
-	git, err := openGit(inv, std)
+	git, err := openGit(context.Background(), inv, std)
 	if err != nil {
 		return std.Fail(describe(inv, err))
 	}

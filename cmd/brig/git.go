@@ -17,9 +17,9 @@ type gitDirs struct {
 }
 
 // openGit prepares them.
-func openGit(inv *invocation, std cli.Stdio) (g *gitDirs, err error) {
+func openGit(ctx context.Context, inv *invocation, std cli.Stdio) (g *gitDirs, err error) {
 	g = &gitDirs{inv: inv, std: std}
-	g.view, err = gitview.Prepare(&inv.spec)
+	g.view, err = gitview.Prepare(ctx, &inv.spec)
 	return g, err
 }
 

@@ -97,7 +97,7 @@ func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 				runs = append(runs, run{cmd, errs, "brig: " + strings.Fields(args)[0] + ": " + want + silent})
 			}
 			if uid == 0 && reads {
-				add("--work w", `"w/sub" `)
+				add("--work w --git rw", `"w/sub" `)
 				<-asked // its signals are caught by then
 				must.Do(t, runs[0].Process.Signal(unix.SIGINT))
 			}

@@ -66,7 +66,7 @@ func run(inv *invocation, std cli.Stdio) int {
 	}
 	u := newSetUp(std)
 	keeper.ctx = u
-	git, err := openGit(inv, std)
+	git, err := openGit(u, inv, std)
 	if err != nil {
 		return failed(err)
 	}

@@ -1,4 +1,5 @@
 # The payload cannot limit, pin or slow down the jail's init, which has to end the jail and to report.
+# unless: {"no_init": true}
 # off: call=seccomp(SECCOMP_SET_MODE_FILTER
 import struct
 from kernel import *

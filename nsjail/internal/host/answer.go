@@ -1,0 +1,41 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"brig/internal/sys"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// Answer returns an error if the file system of a writable mount's source, or one below it, does not answer: for whoever
+// looks into the sources before Look does. ctx and until are as for LookWithin.
+func Answer(ctx context.Context, until time.Time, s *spec.Spec) error {
+	mounts, err := sys.Mounts()
+	if err != nil {
+		return err
+	}
+	h := &Host{}
+	h.Within(ctx, until)
+	h.remote, h.below = remoteMounts(mounts), true
+	for i, m := range s.Mounts {
+		if len(h.remote) == 0 {
+			return nil
+		}
+		if !m.Writes() || m.Type == spec.MountVolume {
+			continue
+		}
+		key := spec.SourceKey(i)
+		fd, err := h.openPath(key, m.Source, m.Source)
+		if err == nil {
+			err = errors.Join(h.answers(key, m.Source, fd), unix.Close(fd))
+		}
+		if _, silent := errors.AsType[*spec.Error](err); silent {
+			return err // Look reports the others
+		}
+	}
+	return nil
+}
