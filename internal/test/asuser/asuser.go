@@ -37,7 +37,11 @@ func Main(m *testing.M, setup ...func(dir string) error) (code int) {
 	if dir := os.Getenv(dirVar + "_FIRST"); dir != "" && err == nil { // a test has started this, and may kill it
 		return m.Run()
 	}
-	dir, made := os.MkdirTemp("", "brig-")
+	name := "brig-test-"
+	if os.TempDir() != "/tmp" { // scripts/in-tmp.sh; tests have paths that messages cut when they are long
+		name = "b"
+	}
+	dir, made := os.MkdirTemp("", name)
 	defer os.RemoveAll(dir)
 	os.Setenv(dirVar+"_FIRST", dir) // for processes that a test starts, too
 	if err = errors.Join(err, made); err == nil {
