@@ -56,8 +56,8 @@ type area struct {
 
 // Prepare adds a view of each git directory that a writable bind of the Spec shows, if the Spec protects what git acts
 // on (nsjail.ProtectGit) and leaves git's data to the payload (nsjail.GitData, the default). Else it returns nil. The
-// caller starts a jail with View.Spec, and then calls BringBack or Close. A file system that does not answer is an error:
-// nsjail.Answer.
+// caller starts a jail with View.Spec, and then calls BringBack or Close. A file system that does not answer is an
+// error: nsjail.Answer.
 func Prepare(ctx context.Context, s *nsjail.Spec) (v *View, err error) {
 	if s.Tier != "" || s.Git != "" && s.Git != nsjail.GitData || !slices.Contains(s.Protect, nsjail.ProtectGit) ||
 		!slices.ContainsFunc(s.Mounts, func(m nsjail.Mount) bool { return m.Writes() }) {

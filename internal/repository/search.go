@@ -11,9 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deep are directories that hold many files and seldom repositories. The search looks into them last.
-var deep = map[string]bool{"node_modules": true, ".venv": true, "venv": true, "target": true, "__pycache__": true,
-	".cache": true, "site-packages": true, "build": true, "dist": true, ".tox": true}
+// deep reports whether directories of a name hold many files and seldom repositories. The search looks into them last.
+func deep(name string) bool {
+	switch name {
+	case "node_modules", ".venv", "venv", "target", "__pycache__", ".cache", "site-packages", "build", "dist", ".tox":
+		return true
+	}
+	return false
+}
 
 // search opens the repositories below a directory, the nearest first, with and without a work tree. It looks into no
 // git directory and follows no link.
@@ -46,7 +51,7 @@ func (f *finder) search(dir string) {
 		for _, e := range entries {
 			switch {
 			case !e.IsDir() || e.Name() == ".git":
-			case deep[e.Name()]:
+			case deep(e.Name()):
 				late = append(late, path.Join(rel, e.Name()))
 			default:
 				list = append(list, path.Join(rel, e.Name()))

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Answer returns an error if the file system of a writable mount's source, or one below it, does not answer: for whoever
-// looks into the sources before Look does. ctx and until are as for LookWithin.
+// Answer returns an error if the file system of a writable mount's source, or one below it, does not answer: for
+// programs that look into the sources before Look does. ctx and until are as for LookWithin.
 func Answer(ctx context.Context, until time.Time, s *spec.Spec) error {
 	mounts, err := sys.Mounts()
 	if err != nil {

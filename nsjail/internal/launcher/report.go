@@ -83,9 +83,11 @@ type Disk struct {
 	slack                    int64 // bytes
 }
 
-// Full reports whether there was no room at the end of the payload, and Met whether that was so at any time.
+// Full reports whether there was no room at the end of the payload.
 func (d *Disk) Full() bool { return d.full(d.Used, d.Files) }
-func (d *Disk) Met() bool  { return d.full(d.Peak, d.PeakFiles) }
+
+// Met reports whether there was no room at any time that init has seen.
+func (d *Disk) Met() bool { return d.full(d.Peak, d.PeakFiles) }
 
 // full reports whether a tmpfs with so many bytes and files has no room. A last write(2) may leave some blocks of a
 // large one free, and a file also needs an inode; the only one of inodes=1 is the root's.
