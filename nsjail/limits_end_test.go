@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -123,6 +124,7 @@ func TestLimitNothingIsLeft(t *testing.T) {
 		}
 		if how == "wall" { // its input stays open
 			r := must.Get(c.Wait())(t)
+			runtime.KeepAlive(end) // it holds the input, which a finalizer would close
 			wantStatus(t, r, StatusTimeout, "wall")
 		} else if r := end(); how == "memory" {
 			wantStatus(t, r, StatusMemory, "memory")
