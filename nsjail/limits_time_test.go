@@ -24,8 +24,8 @@ func TestLimitIdle(t *testing.T) {
 		t.Errorf("%q %v", out, r.LimitsHit)
 	}
 	for _, stream := range []string{"1", "2"} {
-		c = shell("for i in 1 2 3 4 5; do echo $i >&" + stream + "; sleep 0.3; done")
-		c.Spec.Limits.Idle = spec.Duration(1200 * time.Millisecond)
+		c = shell("for i in 1 2 3 4 5; do echo $i >&" + stream + "; sleep 0.6; done")
+		c.Spec.Limits.Idle = spec.Duration(2400 * time.Millisecond)
 		if out, r := mustRun(t, c); r.Status != StatusOK || strings.Count(out, "\n") != 5 {
 			t.Errorf("stream %s: %s %v %q", stream, r.Status, r.LimitsHit, out)
 		}
