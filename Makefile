@@ -56,7 +56,7 @@ test-long: deps-test build ## the tests that make test leaves out
 test-net: deps-test build ## the attacks on a network by name, the fuzzers of what reads it, and Debian's kernels in guests
 	@$(MAKE) --no-print-directory -j2 -Oline test-egress test-guests
 
-test-egress:
+test-egress: deps-test build
 	@scripts/in-tmp.sh scripts/egress.sh '$(GO)' 20s
 
 test-guests:
