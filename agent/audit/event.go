@@ -12,6 +12,7 @@ const (
 	RunStart   = "run.start"   // before a run, which must not start unless this is written
 	RunEnd     = "run.end"     // after a run
 	RunRefused = "run.refused" // instead of both, if the run was refused
+	RunSent    = "run.sent"    // before a run is put into a queue or sent to a worker; run.end is the answer from there
 
 	SandboxCreate   = "sandbox.create"   // after a sandbox was created
 	SandboxDelete   = "sandbox.delete"   // before a sandbox ends: it is deleted, or it or its token has expired

@@ -30,10 +30,10 @@ func bad(code, rule, message string, next ...string) *nsjail.Refusal {
 // job returns a Job for a request, without its code, sandbox and streams.
 func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 	agent, no := agentOf(c, r.Agent)
-	if no = cmp.Or(r.check(), no, c.Rules.checkBase(&e.opts.Base)); no != nil {
-		return nil, no
-	}
 	j := &nsjail.Job{ID: cmp.Or(r.ID, NewID("run")), Agent: agent, Token: c.Grant.id(), Sandbox: r.Sandbox, Spec: e.base()}
+	if no = cmp.Or(r.check(), no, c.Rules.checkBase(&e.opts.Base)); no != nil {
+		return j, no
+	}
 	s := &j.Spec
 	s.Args, s.Workdir = slices.Clone(r.Cmd), r.Cwd
 	for _, vars := range []map[string]string{r.Env, r.Secrets} {
@@ -42,16 +42,16 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 		}
 	}
 	if no := e.imageOf(c, j, r.Image); no != nil {
-		return nil, no
+		return j, no
 	}
 	if len(s.Args) == 0 && r.Language == "" {
-		return nil, bad("nothing_to_run", "cmd", "neither code nor cmd is given, and the image has no command of its own",
+		return j, bad("nothing_to_run", "cmd", "neither code nor cmd is given, and the image has no command of its own",
 			"send language and code, or cmd as a list of words")
 	}
 	l := &s.Limits
 	l.Wall, l.Memory, l.CPUs = least(r.Timeout, l.Wall), least(r.Memory, l.Memory), least(r.CPUs, l.CPUs)
 	if no := network(s, r.Network); no != nil {
-		return nil, no
+		return j, no
 	}
 	if r.Sandbox == "" {
 		no = inlineFiles(s, r.Files)

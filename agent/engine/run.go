@@ -129,12 +129,9 @@ func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error
 	return res, err
 }
 
-// refused returns the Response to a refused request. If there is a Job already, it passes the chain of Executors, so
-// that the refusal is logged.
+// refused returns the Response to a refused request. Its Job passes the chain of Executors, so that the refusal is
+// logged.
 func (e *Engine) refused(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) *Response {
-	if j == nil {
-		return &Response{ID: NewID("run"), Status: "refused", ExitCode: -1, Error: no}
-	}
 	j.Refuse(no)
 	res, err := e.chain.Execute(ctx, j)
 	return answer(j, &Request{}, res, err)

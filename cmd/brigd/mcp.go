@@ -33,6 +33,7 @@ func serveMCP(c *config.Config, std cli.Stdio) int {
 func (p *daemon) options() front.Options {
 	o := front.Options{Engine: p.served(), Gate: p.trace.Gate(p.gate), Version: version, Logger: p.log,
 		MaxBody: int64(p.c.MaxBody), Changes: p.c.HasCOW(), Apply: p.c.Engine.AllowApply}
+	o.Record = engine.NewRecorder(p.audit)
 	o.OutputSchemas = p.c.OutputSchemas == "on"
 	if p.queued.front != nil {
 		o.Queue = p.queued.front

@@ -86,6 +86,7 @@ func (p *daemon) connectQueue(ctx context.Context, e *engine.Options) (err error
 		return err
 	}
 	p.queued.rules = o.Rules
+	o.Record = engine.NewRecorder(p.audit)
 	if p.c.Command != "worker" {
 		o.Queued, o.QueuedPerTenant = p.c.Gate.Queue, cmp.Or(p.c.Gate.QueuePerCaller, p.c.Gate.Queue)
 	}
@@ -139,7 +140,7 @@ func (p *daemon) serveSandboxes(o *queue.WorkerOptions) error {
 		MaxBody: jsonGrowth * int64(p.c.MaxBody), Trace: p.trace.Request, Authenticate: o.Authenticate,
 		MaxRequests: p.c.MaxRequests, BodyTime: always, Ready: func() bool { return true },
 		Health: func() map[string]string { return nil }, Metrics: http.NotFoundHandler(), Live: &p.live,
-		MaxFile: int64(p.c.MaxFile)}
+		MaxFile: int64(p.c.MaxFile), Record: engine.NewRecorder(p.audit)}
 	p.queued.http = api.HTTPServer(api.New(f), p.log)
 	p.queued.http.MaxHeaderBytes = maxRules
 	go func() { _ = p.queued.http.Serve(l) }() // it ends with the listener
@@ -205,14 +206,16 @@ func (p *daemon) served() front.Engine {
 	if p.queued.front == nil {
 		return p.local()
 	}
-	return queuedEngine{remote.New(p.local(), p.queued.queue, p.engine.Count, p.queued.rules), p.queued.front, p.local()}
+	return queuedEngine{remote.New(p.local(), p.queued.queue, p.engine.Count, p.queued.rules), p.queued.front, p.local(),
+		engine.NewRecorder(p.audit)}
 }
 
 // queuedEngine is the engine of a brigd whose runs go through the queue.
 type queuedEngine struct {
 	*remote.Engine
-	queue *queue.Front
-	own   localEngine
+	queue  *queue.Front
+	own    localEngine
+	record *engine.Recorder
 }
 
 // Run puts a run into the queue and waits for its result. A run in a sandbox, or with streamed input, is sent directly
@@ -222,9 +225,24 @@ func (e queuedEngine) Run(ctx context.Context, c engine.Caller, r *engine.Reques
 	ctx, cancel := e.own.bounded(ctx)
 	defer cancel()
 	if r.Sandbox != "" || r.StdinReader != nil {
-		return e.Engine.Run(ctx, c, r, stream)
+		return e.send(ctx, c, r, stream)
 	}
 	return e.queue.Run(ctx, c, r, stream)
+}
+
+// send sends a run to a worker, and records that.
+func (e queuedEngine) send(ctx context.Context, c engine.Caller, r *engine.Request,
+	stream func(engine.Event)) *engine.Response {
+	r.ID = engine.NewID("run")
+	l, by := e.record, engine.SenderOf(c, r)
+	if no := l.Sent(by, r); no != nil {
+		return &engine.Response{ID: r.ID, Status: "refused", ExitCode: -1, Error: no}
+	}
+	a := e.Engine.Run(ctx, c, r, stream)
+	if a.Queue == nil || a.Queue.Worker != e.queue.Name() {
+		l.Answered(by, r, a)
+	}
+	return a
 }
 
 // counts returns the queue's length and the worker's counts, for metrics.

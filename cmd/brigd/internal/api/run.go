@@ -55,7 +55,7 @@ func (c *call) run() (any, error) {
 		defer in.end()
 		req.StdinReader = in // the engine bounds Stdin, which stays
 	}
-	release, err := c.Gate.Enter(ctx, c.Caller.Key())
+	release, err := c.Admit(ctx, c.Caller, &req)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +85,9 @@ func (c *call) request(req *engine.Request) error {
 		return no("request", "two_sandboxes", "sandbox", "sandbox: the path names another one", "leave sandbox out")
 	}
 	req.Sandbox = cmp.Or(c.id, req.Sandbox)
+	if id := c.R.Header.Get(front.RunHeader); c.Caller.Counted && front.ID.MatchString(id) { // by another brigd
+		req.ID = id
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"brig/agent/engine"
 )
 
 // Local reports whether a request came by a Unix socket.
@@ -66,6 +69,15 @@ func (v *Visit) Authenticate() error {
 	}
 	v.Caller = caller
 	return nil
+}
+
+// Admit waits for a place for a run. The audit log has a run that gets none.
+func (o *Options) Admit(ctx context.Context, c engine.Caller, r *engine.Request) (release func(), err error) {
+	release, err = o.Gate.Enter(ctx, c.Key())
+	if no := AsRefusal(err); no != nil {
+		o.Record.Refused(engine.SenderOf(c, r), r, no)
+	}
+	return release, err
 }
 
 // Place takes a place among the requests that are answered at once. leave frees it.

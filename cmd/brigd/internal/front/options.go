@@ -23,6 +23,8 @@ const (
 	WholeHeader = "Brig-Whole"
 	// RulesHeader has what the brigd demands that has taken the request: engine.Rules, in base64.
 	RulesHeader = "Brig-Rules"
+	// RunHeader has the id of the run.
+	RunHeader = "Brig-Run"
 	// FileHeader describes the file of an answer, in JSON.
 	FileHeader = "Brig-File"
 )
@@ -120,9 +122,11 @@ type DeadRun struct {
 
 // Options configure the interfaces. MCP over stdio needs only those of the first group.
 type Options struct {
-	Engine  Engine
-	Gate    trace.Gate
-	Queue   Queue  // nil for none
+	Engine Engine
+	Gate   trace.Gate
+	Queue  Queue // nil for none
+	// Record writes to the audit log which runs were refused for want of a place.
+	Record  *engine.Recorder
 	Version string // of brigd
 	// Logger gets a line for each HTTP request. Over stdio it must not write to stdout.
 	Logger *slog.Logger

@@ -150,7 +150,7 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 	if err := c.Gate.Ask(key); err != nil {
 		return c.refuse(asRefusal(err))
 	}
-	release, err := c.Gate.Enter(ctx, key)
+	release, err := c.Admit(ctx, c.who(), r)
 	if err != nil {
 		return c.refuse(asRefusal(err))
 	}

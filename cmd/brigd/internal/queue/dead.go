@@ -45,10 +45,9 @@ func (d *delivery) bury(reason string) {
 	}
 	d.dead.Add(1)
 	d.Queue.o.Logger.Error("a run is given up", "run", id, "reason", reason)
-	a := refused(id, &nsjail.Refusal{Code: givenUp, Layer: "queue", Message: reason,
+	d.finish(d.j.refuse(d.Queue.o.Record, &nsjail.Refusal{Code: givenUp, Layer: "queue", Message: reason,
 		NextSteps: []string{"look for what it does to the machine that runs it", "brig queue requeue " + id +
-			" lets it run again"}})
-	d.finish(a)
+			" lets it run again"}}))
 }
 
 // unreadable abandons a run that cannot be read. Its id is in the name of its object, or is made from the number of its

@@ -58,6 +58,9 @@ func (f *Front) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 		return a
 	}
 	a, err := f.await(ctx, id, w)
+	if err == nil && (a.Queue == nil || a.Queue.Worker != f.Name()) { // otherwise it is in the log of this process
+		f.o.Record.Answered(j.sender(), r, a)
+	}
 	switch {
 	case r.Key != "": // another request may ask for it
 	case err == nil:

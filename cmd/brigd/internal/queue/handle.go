@@ -82,6 +82,9 @@ func (d *delivery) attempt(ctx context.Context, stored time.Time, free func()) {
 			a = refused(d.j.ID, no)
 		}
 		if !d.leave(a) {
+			if a.Error != nil {
+				d.j.refuse(d.Queue.o.Record, a.Error)
+			}
 			d.finish(a)
 		}
 		return
@@ -186,7 +189,7 @@ func (o *WorkerOptions) caller(agent, token string, rules []byte) (c engine.Call
 func (d *delivery) run(ctx context.Context, ended func()) *engine.Response {
 	c, no := d.Worker.o.caller(d.j.Agent, d.j.Token, d.j.Rules)
 	if no != nil {
-		return refused(d.j.ID, no)
+		return d.j.refuse(d.Queue.o.Record, no)
 	}
 	r := d.j.Request
 	r.ID, r.Ended = d.j.ID, ended

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,21 @@ type owner struct {
 }
 
 func ownerOf(c engine.Caller) owner { return owner{c.Name(), c.Grant.IDs()} }
+
+// sender returns who has asked for the run.
+func (j *job) sender() engine.Sender {
+	s := engine.Sender{Agent: cmp.Or(j.Agent, j.Owner.Agent)}
+	if n := len(j.Owner.Chain); n > 0 {
+		s.Token = j.Owner.Chain[n-1]
+	}
+	return s
+}
+
+// refuse records that the run is refused, and returns the response to it.
+func (j *job) refuse(l *engine.Recorder, no *nsjail.Refusal) *engine.Response {
+	j.Request.ID = j.ID
+	return refused(j.ID, l.Refused(j.sender(), &j.Request, no))
+}
 
 // record is what a bucket knows of a run. One without Result and Object in the key r.ID is of a run whose result was
 // delivered.

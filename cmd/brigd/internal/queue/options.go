@@ -3,6 +3,8 @@ package queue
 import (
 	"log/slog"
 	"time"
+
+	"brig/agent/engine"
 )
 
 // Options say where the queue is, and what a new one is made of.
@@ -33,6 +35,8 @@ type Options struct {
 	Store int64
 	// Rules are what this brigd demands of the runs that it puts into the queue: engine.Rules as JSON, or nil.
 	Rules []byte
+	// Record writes to the audit log which runs are put into the queue, and which are refused; nil for no log.
+	Record *engine.Recorder
 	// Version is the version of brigd.
 	Version string
 	Logger  *slog.Logger

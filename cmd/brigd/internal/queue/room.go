@@ -23,7 +23,7 @@ func (p *posting) room(ctx context.Context) (end func(), a *engine.Response) {
 	tenant := digest(p.c.Key())
 	end, err := p.filling.take(ctx, tenant)
 	if err != nil {
-		return nil, refused(p.j.ID, unavailable(err))
+		return nil, p.refuse(unavailable(err))
 	}
 	has := uint64(0)
 	err = trying(ctx, startTime, 0, func(ctx context.Context) error {
@@ -36,7 +36,7 @@ func (p *posting) room(ctx context.Context) (end func(), a *engine.Response) {
 	})
 	switch {
 	case err != nil:
-		a = refused(p.j.ID, unavailable(err))
+		a = p.refuse(unavailable(err))
 	case has >= uint64(most):
 		a = p.full(ctx)
 	default:
@@ -54,7 +54,7 @@ func (p *posting) roomForBody(ctx context.Context) (a *engine.Response) {
 	has, err := p.waitingBytes(ctx, digest(p.c.Key()))
 	switch {
 	case err != nil:
-		return refused(p.j.ID, unavailable(err))
+		return p.refuse(unavailable(err))
 	case has+int64(len(p.body)) > p.o.bytesOf()/part:
 		return p.full(ctx)
 	}

@@ -30,27 +30,28 @@ type posting struct {
 // submit puts a run into the queue. The response is nil if the run is there, and its result if it has ended before.
 func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, j *job) *engine.Response {
 	request := *r
-	request.Agent = ""
+	request.Agent, request.ID = "", j.ID
+	p := &posting{Front: f, c: c, j: j}
 	j.Owner, j.Caller, j.Rules = ownerOf(c), c.Key(), f.o.Rules
 	j.Agent, j.Token, j.Request = cmp.Or(c.Agent, r.Agent), c.Grant.Bearer(), request
 	if r.Key != "" {
 		text, err := json.Marshal(&request)
 		if err != nil {
-			return refused(j.ID, unavailable(err))
+			return p.refuse(unavailable(err))
 		}
 		j.Digest = digest(string(text))
 	}
 	body, err := json.Marshal(j)
 	if err != nil {
-		return refused(j.ID, unavailable(err))
+		return p.refuse(unavailable(err))
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime+slow(len(body)))
 	defer cancel()
-	p := &posting{Front: f, c: c, j: j, body: body}
+	p.body = body
 	if r.Key != "" {
 		end, err := f.asking.take(ctx, j.ID)
 		if err != nil {
-			return refused(j.ID, unavailable(err))
+			return p.refuse(unavailable(err))
 		}
 		defer end()
 		if a, known := p.claim(ctx); known {
@@ -70,20 +71,23 @@ func (p *posting) put(ctx context.Context) *engine.Response {
 	if !p.record.Counted {
 		if no := p.count(p.c); no != nil {
 			p.withdraw(ctx)
-			return refused(p.j.ID, no)
+			return p.refuse(no)
 		}
 	}
 	switch {
 	case p.j.Request.Key != "" && !p.record.Counted: // what happens from here on, the run is not counted again
 		p.record.Counted = true
 		if err := p.note(ctx); err != nil {
-			return refused(p.j.ID, unavailable(err))
+			return p.refuse(unavailable(err))
 		}
 	case p.j.Request.Key == "" && p.j.Tracked:
 		p.record = record{owner: p.j.Owner}
 		if err := p.note(ctx); err != nil && !raced(err) { // nobody else has this id
-			return refused(p.j.ID, unavailable(err))
+			return p.refuse(unavailable(err))
 		}
+	}
+	if no := p.o.Record.Sent(p.j.sender(), &p.j.Request); no != nil {
+		return refused(p.j.ID, no)
 	}
 	number, a := p.publish(ctx)
 	if a == nil && p.j.Request.Key != "" {
@@ -135,13 +139,13 @@ func (p *posting) claim(ctx context.Context) (a *engine.Response, known bool) {
 		})
 		switch {
 		case err != nil:
-			return refused(p.j.ID, unavailable(err)), true
+			return p.refuse(unavailable(err)), true
 		case !later:
 			return a, known
 		}
 		select {
 		case <-ctx.Done():
-			return refused(p.j.ID, unavailable(errors.New("another brigd is putting the run into it"))), true
+			return p.refuse(unavailable(errors.New("another brigd is putting the run into it"))), true
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -172,10 +176,12 @@ func (p *posting) look(ctx context.Context) (a *engine.Response, known, later bo
 	}
 	switch p.revision = entry.Revision(); {
 	case asked.Digest != p.j.Digest, done != nil && cmp.Or(done.Digest, p.j.Digest) != p.j.Digest:
-		a = reused(p.j.ID)
+		a = p.refuse(reused)
 	case done != nil:
 		if err = p.load(ctx, done); err == nil {
-			a = cmp.Or(done.Result, refused(p.j.ID, gone))
+			if a = done.Result; a == nil {
+				a = p.refuse(gone)
+			}
 		}
 	case made == p.revision:
 		return nil, false, false, nil
@@ -196,11 +202,15 @@ func (p *posting) look(ctx context.Context) (a *engine.Response, known, later bo
 	return a, true, false, err
 }
 
-func reused(id string) *engine.Response {
-	return refused(id, &nsjail.Refusal{Code: "key_reused", Layer: "request", Rule: "Idempotency-Key",
-		Message:   "another request had this Idempotency-Key",
-		NextSteps: []string{"send another key, or none", "send the earlier request as it was"}})
+// refuse records that the run is not put into the queue, and returns the response to it.
+func (p *posting) refuse(no *nsjail.Refusal) *engine.Response {
+	return p.j.refuse(p.o.Record, no)
 }
+
+// reused is the refusal of another request with a key.
+var reused = &nsjail.Refusal{Code: "key_reused", Layer: "request", Rule: "Idempotency-Key",
+	Message:   "another request had this Idempotency-Key",
+	NextSteps: []string{"send another key, or none", "send the earlier request as it was"}}
 
 // gone is the refusal of a request for a result that is not kept any more.
 var gone = &nsjail.Refusal{Code: "result_gone", Layer: "queue",
@@ -233,7 +243,7 @@ func (p *posting) publish(ctx context.Context) (number uint64, a *engine.Respons
 		if p.j.Request.Key == "" {
 			go p.end(p.j.ID, p.c)
 		}
-		return 0, refused(p.j.ID, unavailable(err))
+		return 0, p.refuse(unavailable(err))
 	case full != nil:
 		return 0, p.full(ctx)
 	}
@@ -249,7 +259,7 @@ func (p *posting) full(ctx context.Context) *engine.Response {
 	if !p.again && !p.fits(p.body) {
 		p.drop(ctx, p.files, bodyName(p.j.ID, digest(p.c.Key())))
 	}
-	a := refused(p.j.ID, &nsjail.Refusal{Code: "queue_full", Layer: "queue", Rule: "queue",
+	a := p.refuse(&nsjail.Refusal{Code: "queue_full", Layer: "queue", Rule: "queue",
 		Message: "as many runs wait as may wait", NextSteps: []string{"send the same request again later, as " +
 			"Retry-After says", "or let your earlier runs end, or cancel them"}})
 	a.RetryAfter = p.rates.retry()

@@ -81,7 +81,8 @@ type request struct {
 	ctx          context.Context
 	caller       engine.Caller
 	worker       string
-	sandbox      bool // it is about a sandbox there
+	sandbox      bool   // it is about a sandbox there
+	run          string // the id of the run that it asks for
 	method, path string
 	body         io.Reader
 	kind, accept string // of the body, and of the answer
@@ -111,7 +112,7 @@ func (e *Engine) do(q *request) (*http.Response, error) {
 		return nil, err
 	}
 	for name, value := range map[string]string{"X-Agent-Id": q.caller.Agent, "Accept": q.accept, "Content-Type": q.kind,
-		"Authorization": bearer + q.caller.Grant.Bearer()} {
+		front.RunHeader: q.run, "Authorization": bearer + q.caller.Grant.Bearer()} {
 		if value != "" && value != bearer {
 			r.Header.Set(name, value)
 		}

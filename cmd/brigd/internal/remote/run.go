@@ -24,7 +24,7 @@ func (e *Engine) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	if r.Sandbox != "" && !front.ID.MatchString(r.Sandbox) {
 		return e.Engine.Run(ctx, c, r, stream) // there is none
 	}
-	a := &engine.Response{}
+	a := &engine.Response{ID: r.ID}
 	err := e.run(ctx, c, r, stream, a)
 	if err == nil {
 		return a
@@ -47,6 +47,7 @@ func (e *Engine) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 func (e *Engine) run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event),
 	a *engine.Response) (err error) {
 	q := e.about(c, r.Sandbox, "POST", "/exec")
+	q.run = r.ID
 	if r.Sandbox == "" {
 		q.path, q.sandbox = "run", false
 		if q.worker, err = e.hub.Place(ctx); err != nil {
