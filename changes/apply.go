@@ -19,6 +19,9 @@ type ApplyOptions struct {
 	// Allow are protected paths of the set (Run.Protect) that may change. "." accepts another directory at the path of
 	// Header.Dir.
 	Allow []string
+	// Named lets whatever Paths name come to a git directory, but for links and what is no regular file, and so do
+	// Allow's. Without it only data comes to one, and what stays behind is in Applied.Stayed.
+	Named bool
 	// DryRun prepares all of it under temporary names, to see whether there is room and the right to, removes that, and
 	// changes nothing.
 	DryRun bool
@@ -36,6 +39,8 @@ type Applied struct {
 	Resumed bool    // an interrupted Apply was taken back, or finished
 	// Left are the attributes that ApplyOptions.Force has left out, and what somebody has put at a temporary name.
 	Left []Refused
+	// Stayed is what has not come to git directories.
+	Stayed []Stayed
 
 	moved map[string]inode
 }
@@ -120,6 +125,19 @@ func (a *applier) end() {
 	unix.Close(a.dir)
 }
 
+// sortGit decides about the changes in git directories.
+func (a *applier) sortGit() (err error) {
+	if a.git, err = a.set.sortGit(a.all, a.dir, a.set.free(a.options), a.layer); err != nil {
+		return err
+	}
+	list := a.git.coming(a.all)
+	a.files = make(map[string]*File, len(list))
+	for _, f := range list {
+		a.files[string(f.Path)] = f
+	}
+	return nil
+}
+
 // takeBack takes back an Apply that was killed. One that was done, but for the removal of what it has replaced, is
 // finished.
 func (s *Set) takeBack(j *journal, o *ApplyOptions) (*Applied, error) {
@@ -151,6 +169,9 @@ func (s *Set) takeBack(j *journal, o *ApplyOptions) (*Applied, error) {
 func (a *applier) finish(o *ApplyOptions) (*Applied, error) {
 	chosen, err := choose(a.all, o.Paths)
 	if err == nil {
+		err = a.sortGit()
+	}
+	if err == nil {
 		err = a.lend()
 	}
 	if err == nil {
@@ -159,7 +180,7 @@ func (a *applier) finish(o *ApplyOptions) (*Applied, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Applied{Resumed: true, Left: a.left}
+	d := &Applied{Resumed: true, Left: a.left, Stayed: a.git.stayed(chosen)}
 	d.Removed, err = a.last(chosen)
 	return d, err
 }
@@ -176,15 +197,14 @@ func (s *Set) apply(o *ApplyOptions, before *Applied) (*Applied, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.files = make(map[string]*File, len(a.all))
-	for _, f := range a.all {
-		a.files[string(f.Path)] = f
-	}
 	if a.layer, err = s.open(); err != nil {
 		return nil, err
 	}
 	defer a.layer.layer.Close()
-	if err = a.plan(chosen); err == nil {
+	if err = a.sortGit(); err == nil {
+		err = a.plan(a.git.coming(chosen))
+	}
+	if err == nil {
 		err = a.divide()
 	}
 	if err == nil {
@@ -193,7 +213,8 @@ func (s *Set) apply(o *ApplyOptions, before *Applied) (*Applied, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Applied{Files: before.Files, Done: a.done, Resumed: before.Resumed, Left: append(before.Left, a.left...)}
+	d := &Applied{Files: before.Files, Done: a.done, Resumed: before.Resumed, Left: append(before.Left, a.left...),
+		Stayed: a.git.stayed(chosen)}
 	for _, t := range a.tasks {
 		d.Files = append(d.Files, t.file)
 	}
@@ -237,17 +258,18 @@ func (a *applier) perform() (err error) {
 // last ends the journal, and removes a set of which the directory has everything.
 func (a *applier) last(chosen []*File) (removed bool, err error) {
 	a.dirs = map[string]inode{}
-	a.files = make(map[string]*File, len(a.all))
-	for _, f := range a.all {
-		a.files[string(f.Path)] = f
-	}
 	for _, f := range a.all { // chosen has the same files in the same order
-		if len(chosen) > 0 && chosen[0] == f {
+		in, done := a.git.sorted[f], len(chosen) > 0 && chosen[0] == f
+		if done {
 			chosen = chosen[1:]
-			continue
 		}
-		if t, reason, err := a.check(f); err != nil || reason != "" || t != nil {
-			return false, a.set.end()
+		if in != nil && in.file != nil {
+			f = in.file
+		}
+		if in.stays() || !done && (in == nil || in.file != nil) {
+			if t, reason, err := a.check(f); err != nil || reason != "" || t != nil {
+				return false, a.set.end()
+			}
 		}
 	}
 	a.set.Interrupted = false

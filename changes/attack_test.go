@@ -198,16 +198,16 @@ func TestAttackDirectoryReplaced(t *testing.T) {
 // Protected paths are refused under any case of letters, with what would hide them, and each must be named.
 func TestAttackProtected(t *testing.T) {
 	for _, up := range []files{
-		{".git/hooks/pre-commit": "x"}, {".GIT/Hooks/pre-commit": "x"}, {".git/hooks": "!"}, {".git": "->elsewhere"},
-		{".git/hooks/": "0777"}, {".git/hooks": "file"}, {".git/hooks/sample": "!"},
+		{".conf/hooks/pre-commit": "x"}, {".CONF/Hooks/pre-commit": "x"}, {".conf/hooks": "!"}, {".conf": "->elsewhere"},
+		{".conf/hooks/": "0777"}, {".conf/hooks": "file"}, {".conf/hooks/sample": "!"},
 	} {
-		w := newWorld(t, files{".git/hooks/sample": "s\n", "a": "a\n"}, up)
+		w := newWorld(t, files{".conf/hooks/sample": "s\n", "a": "a\n"}, up)
 		files{"a": "b\n"}.make(t, w.upper)
-		w.run.Protect = []Name{".git/hooks", ".envrc"}
+		w.run.Protect = []Name{".conf/hooks", ".envrc"}
 		before := snapshot(t, w.base)
 		set := w.capture()
 		var refused *ConflictError
-		for _, o := range []ApplyOptions{{}, {Force: true}, {Allow: []string{".envrc", ".git"}}} {
+		for _, o := range []ApplyOptions{{}, {Force: true}, {Allow: []string{".envrc", ".conf"}}} {
 			if _, err := set.Apply(&o); !errors.As(err, &refused) || !strings.Contains(err.Error(), "protected") {
 				t.Errorf("%q: %v", up, err)
 			}
@@ -216,7 +216,7 @@ func TestAttackProtected(t *testing.T) {
 		if _, err := set.Apply(&ApplyOptions{Paths: []string{"a"}}); err != nil {
 			t.Errorf("%q: the rest: %v", up, err)
 		}
-		if _, err := set.Apply(&ApplyOptions{Allow: []string{".git/hooks/"}}); err != nil {
+		if _, err := set.Apply(&ApplyOptions{Allow: []string{".conf/hooks/"}}); err != nil {
 			t.Errorf("%q: named: %v", up, err)
 		}
 	}

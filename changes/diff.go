@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,10 +27,6 @@ type DiffOptions struct {
 // directory, extended attributes, a file that the host has changed since. The old texts are read from the base
 // directory.
 func (s *Set) Diff(w io.Writer, o *DiffOptions) error {
-	list, err := s.Changes(o.Paths)
-	if err != nil {
-		return err
-	}
 	layer, err := s.open()
 	if err != nil {
 		return err
@@ -40,6 +37,10 @@ func (s *Set) Diff(w io.Writer, o *DiffOptions) error {
 		p.note("%v", err)
 	} else {
 		defer unix.Close(p.base)
+	}
+	list, err := s.changes(o.Paths, p.base, layer)
+	if err != nil {
+		return err
 	}
 	var folded []Folded
 	if o.Fold && len(o.Paths) == 0 {
@@ -61,12 +62,39 @@ func (s *Set) Diff(w io.Writer, o *DiffOptions) error {
 // Changes returns the changes at and below paths, all without any. A file that was deleted and added elsewhere with the
 // same content is one change.
 func (s *Set) Changes(paths []string) ([]Change, error) {
+	base, err := s.Dir.open(false)
+	if err == nil {
+		defer unix.Close(base)
+	}
+	return s.changes(paths, base, nil)
+}
+
+// changes is Changes, with what becomes of those in git directories: base is the directory of the set, or -1.
+func (s *Set) changes(paths []string, base int, layer *contents) ([]Change, error) {
 	files, err := s.Files()
 	if err != nil {
 		return nil, err
 	}
-	files, err = choose(files, paths)
-	return withRenames(files), err
+	g, err := s.sortGit(files, base, s.free(&ApplyOptions{Paths: paths, Named: true}), layer)
+	if err != nil {
+		return nil, err
+	}
+	if files, err = choose(files, paths); err != nil {
+		return nil, err
+	}
+	list := withRenames(files)
+	for i := 0; i < len(list); i++ {
+		c := &list[i]
+		if c.git = g.sorted[c.File]; c.From == nil {
+			continue
+		}
+		if from := g.sorted[c.From]; from != nil || c.git != nil { // which come or stay each on their own
+			list = slices.Insert(list, i, Change{File: c.From, git: from})
+			list[i+1].From = nil
+			i++
+		}
+	}
+	return list, nil
 }
 
 // open holds the directory that a set belongs to (O_PATH). other accepts another one at its path.
@@ -154,6 +182,9 @@ func (p *printer) file(c Change) error {
 	name := GitQuote(string(c.Path))
 	if c.From != nil {
 		old = c.From.Old
+	}
+	if c.Stays() {
+		p.note("%s: brig apply leaves it out: only data comes to a git directory; a path brings a file", name)
 	}
 	if c.Raced {
 		p.note("%s: the host changed it during the run", name)

@@ -7,13 +7,13 @@ import (
 
 // What git itself keeps is one line, and what it would execute or follow is shown.
 func TestFold(t *testing.T) {
-	up := files{".git/objects/ab/cd": "x", ".git/HEAD": "ref\n", ".git/index": "i", ".git/logs/HEAD": "l\n", "a": "a\n",
-		".git/hooks/pre-commit": "evil\n", ".git/config": "[core]\n", ".git/MERGE_MSG": "->../a", "sub/.git/ORIG_HEAD": "o\n",
+	up := files{".git/objects/ab/cd": "x", ".git/HEAD": "ref: refs/heads/x\n", ".git/index": "i", ".git/logs/HEAD": "l\n", "a": "a\n",
+		".git/hooks/pre-commit": "evil\n", ".git/config": "[core]\n", ".git/MERGE_MSG": "->../a", "sub/.git/MERGE_MODE": "o\n",
 		".git/objects/info/alternates": "/x\n", "index": "mine\n"}
 	w := newWorld(t, files{}, up)
 	set := w.capture()
 	got := w.diff(set, DiffOptions{Fold: true})
-	for _, part := range []string{"# .git: 7 changes of git's own data", "# sub/.git: 1 changes", "b/.git/hooks/pre-commit", "b/.git/config",
+	for _, part := range []string{"# .git: 10 changes of git's own data", "# sub/.git: 2 changes", "b/.git/hooks/pre-commit", "b/.git/config",
 		"b/.git/MERGE_MSG", "b/.git/objects/info/alternates", "b/index", "b/a"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("no %q in\n%s", part, got)

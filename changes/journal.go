@@ -17,6 +17,7 @@ type journal struct {
 	Paths []Name `json:"paths,omitempty"`
 	Force bool   `json:"force,omitempty"`
 	Allow []Name `json:"allow,omitempty"`
+	Named bool   `json:"named,omitempty"`
 }
 
 // begin writes the journal, which makes the set Interrupted, and returns its token. It asks getrandom(2): crypto/rand
@@ -27,7 +28,7 @@ func (s *Set) begin(o *ApplyOptions) (token string, err error) {
 		return "", os.NewSyscallError("getrandom", err)
 	}
 	token = hex.EncodeToString(random)
-	text, err := json.Marshal(&journal{token, convert[Name](o.Paths), o.Force, convert[Name](o.Allow)})
+	text, err := json.Marshal(&journal{token, convert[Name](o.Paths), o.Force, convert[Name](o.Allow), o.Named})
 	name := s.ID + "/" + journalFile
 	for _, old := range []string{name + ".new", s.ID + "/" + notesFile} { // of a killed process
 		if err == nil {
@@ -61,7 +62,7 @@ func (s *Set) end() error {
 // options returns the options of the interrupted Apply.
 func (j *journal) options(more *ApplyOptions) *ApplyOptions {
 	return &ApplyOptions{Paths: convert[string](j.Paths), Force: j.Force || more.Force,
-		Allow: append(convert[string](j.Allow), more.Allow...), step: more.step}
+		Allow: append(convert[string](j.Allow), more.Allow...), Named: j.Named, step: more.step}
 }
 
 func convert[To, From ~string](list []From) (to []To) {

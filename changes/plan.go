@@ -25,7 +25,8 @@ type applier struct {
 	dir     int    // the directory of the set
 	read    reader
 	all     []*File          // of the set
-	files   map[string]*File // the same by their paths
+	git     *gitSort         // what becomes of those in git directories
+	files   map[string]*File // those that come, by their paths
 	tasks   []task           // in the order of their paths
 	done    int
 	dirs    map[string]inode // the directories that were opened, by their paths

@@ -63,7 +63,12 @@ func choose(files []*File, paths []string) ([]*File, error) {
 type Change struct {
 	*File
 	From *File // the deleted file that the run has moved here; nil for others
+
+	git *inGit
 }
+
+// Stays reports whether Apply leaves the change out, since it is in a git directory and no data: ApplyOptions.Named.
+func (c *Change) Stays() bool { return c.git.stays() }
 
 // withRenames pairs deleted regular files with added ones that have the same content, in the order of their paths.
 func withRenames(files []*File) []Change {

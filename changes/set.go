@@ -172,6 +172,9 @@ type Run struct {
 	Target   Name      `json:"target,omitempty"` // where the payload saw the directory
 	// Protect are paths below the directory that the set may change only where Apply is told each of them.
 	Protect []Name `json:"protect,omitempty"`
+	// Git are paths below the directory whose files come to git directories whatever they are, but for links; "." is for
+	// all, links as well.
+	Git []Name `json:"git,omitempty"`
 }
 
 // Header is a set without its files.

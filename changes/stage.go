@@ -1,8 +1,10 @@
 package changes
 
 import (
+	"cmp"
 	"errors"
 	"os"
+	"slices"
 
 	"brig/internal/owned"
 
@@ -46,6 +48,7 @@ func (a *applier) divide() error {
 		}
 		a.units = append(a.units, u)
 	}
+	slices.SortStableFunc(a.units, func(x, y *unit) int { return cmp.Compare(a.turn(x), a.turn(y)) })
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +65,9 @@ type Applied struct {
 	Done int `json:"done"`
 	// Removed means that the set is gone, since the share has all of its changes.
 	Removed bool `json:"removed"`
+	// LeftBehind are the first paths in git directories that are no data, such as hooks, settings and links: only the
+	// operator can apply these.
+	LeftBehind []string `json:"left_behind,omitempty"`
 }
 
 // maxDiff is the largest answer of DiffChanges, in bytes.
@@ -229,6 +233,11 @@ func (e *Engine) ApplyChanges(c Caller, id string, r *ApplyRequest) (done *Appli
 		if err == nil {
 			done = &Applied{Done: a.Done, Removed: a.Removed}
 			done.Files, done.Dirs = a.Count()
+			for _, s := range a.Stayed {
+				for _, name := range s.Names {
+					done.LeftBehind = append(done.LeftBehind, words.Printable(path.Join(string(s.Dir), string(name))))
+				}
+			}
 		}
 		return err
 	})

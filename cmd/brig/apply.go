@@ -23,10 +23,11 @@ type applyOptions struct {
 
 const applyAbout = "\nNothing is changed if a file that is concerned is not what the run saw, or is protected. A " +
 	"PATH\nis below the directory, and chooses all below it; the rest waits. A change set of which nothing\n" +
-	"waits is removed. All is prepared before the first file is replaced: after an error nothing is\n" +
-	"changed. An apply that was killed is finished by the next one, which needs no ID, taken back by\n" +
-	"--undo ID, or taken back but for the PATHs that are named.\n" +
-	"The exit code is 1 if changes are refused.\n" + noID
+	"waits is removed. To git directories only data comes, such as commits; hooks, settings and the rest\n" +
+	"take a PATH below .git or --force=PATH, and links do not come. All is prepared before the first\n" +
+	"file is replaced: after an error nothing is changed. An apply that was killed is finished by the\n" +
+	"next one, which needs no ID, taken back by --undo ID, or taken back but for the PATHs that are\n" +
+	"named. The exit code is 1 if changes are refused.\n" + noID
 
 func (o *applyOptions) flags() []cli.Flag {
 	allow := func(v []string) error {
@@ -73,11 +74,15 @@ func (o *applyOptions) run(list []string, std cli.Stdio) (code int, err error) {
 		if o.undo {
 			return undo(set, store, std), nil
 		}
-		done, err := set.Apply(&changes.ApplyOptions{Paths: list[1:], Force: o.force, Allow: o.allow, DryRun: o.dryRun})
+		done, err := set.Apply(&changes.ApplyOptions{Paths: list[1:], Force: o.force, Allow: o.allow, DryRun: o.dryRun,
+			Named: true})
 		if err != nil {
 			return refusedChanges(set, store, err, std), nil
 		}
 		sayLeft(done, std)
+		for _, line := range stayed(done, store.Short(set.ID)) {
+			std.Say("apply: %s", line)
+		}
 		return std.Emit(o.text(set, done)), nil
 	})
 }
@@ -100,6 +105,14 @@ func sayLeft(done *changes.Applied, std cli.Stdio) {
 	}
 }
 
+// stayed returns a line for each git directory to which not all has come.
+func stayed(done *changes.Applied, id string) (lines []string) {
+	for _, s := range done.Stayed {
+		lines = append(lines, fmt.Sprintf("%s; brig apply %s PATH brings a file", s.String(), id))
+	}
+	return lines
+}
+
 // resume finishes interrupted applies, except that of the set that is to be applied. The code is -1 if there were none.
 func resume(store *changes.Store, list []string, std cli.Stdio) (code int) {
 	code = -1
@@ -115,6 +128,9 @@ func resume(store *changes.Store, list []string, std cli.Stdio) (code int) {
 			continue
 		}
 		sayLeft(done, std)
+		for _, line := range stayed(done, id) {
+			std.Say("apply: %s", line)
+		}
 		std.Say("apply: the interrupted apply of %s to %s is finished", id, changes.GitQuote(string(set.Dir.Path)))
 		code = max(code, 0)
 	}

@@ -111,13 +111,15 @@ type diffAnswer struct {
 type jsonChange struct {
 	Op   string       `json:"op"` // added, changed, deleted or renamed
 	From changes.Name `json:"from,omitempty"`
+	// StaysBehind means that apply leaves it out: it is in a git directory, and no data.
+	StaysBehind bool `json:"stays_behind,omitempty"`
 	*changes.File
 }
 
 func answerOf(set *changes.Set, list []changes.Change) *diffAnswer {
 	a := &diffAnswer{ID: set.ID, Dir: set.Dir.Path, Changes: []jsonChange{}}
 	for _, c := range list {
-		j := jsonChange{Op: c.Op(), File: c.File}
+		j := jsonChange{Op: c.Op(), File: c.File, StaysBehind: c.Stays()}
 		if c.From != nil {
 			j.Op, j.From = "renamed", c.From.Path
 		}
@@ -167,8 +169,16 @@ func stat(all []changes.Change, folded []changes.Folded) string {
 	return b.String()
 }
 
-// modes describes a change that has no lines: permissions, attributes, or a symbolic link.
+// modes describes a change that has no lines: permissions, attributes, or a symbolic link, and whether apply leaves it
+// out.
 func modes(c changes.Change) string {
+	if c.Stays() {
+		return kind(c) + ", apply leaves it out"
+	}
+	return kind(c)
+}
+
+func kind(c changes.Change) string {
 	old, now := c.Old, c.New
 	if c.From != nil {
 		old = c.From.Old

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"brig/changes"
@@ -24,7 +26,8 @@ type kept struct {
 	changes.Counts
 	LeftOut   []changes.Refused `json:"left_out,omitempty"`
 	Applied   bool              `json:"applied,omitempty"` // by --apply-if-ok: the set is gone
-	CaptureUS int64             `json:"capture_us"`        // what the comparison took after the run
+	Stayed    []changes.Stayed  `json:"stayed_behind,omitempty"`
+	CaptureUS int64             `json:"capture_us"` // what the comparison took after the run
 }
 
 // reported is the report of run: the Result, where the changes of its --cow are, and the image of its --commit.
@@ -104,7 +107,7 @@ func (k *keeper) unkept(c *nsjail.Change) string {
 // one keeps the changes of one directory, and applies them with --apply-if-ok if the run succeeded.
 func (k *keeper) one(r *reported, c *nsjail.Change) error {
 	run := &changes.Run{Status: string(r.Status), ExitCode: r.ExitCode, Started: k.started, Ended: time.Now(),
-		Target: changes.Name(c.Target), Protect: protectedBelow(&k.inv.spec, c)}
+		Target: changes.Name(c.Target), Protect: protectedBelow(&k.inv.spec, c), Git: takenBack(&k.inv.spec, c)}
 	for _, arg := range k.inv.spec.Args {
 		run.Command = append(run.Command, changes.Name(arg))
 	}
@@ -173,7 +176,10 @@ func (k *keeper) apply(set *changes.Set, one *kept, id string) error {
 	if err != nil {
 		return fmt.Errorf("--apply-if-ok: %w; brig diff %s shows them", err, id)
 	}
-	one.Applied = done.Removed
+	one.Applied, one.Stayed = done.Removed, done.Stayed
+	for _, line := range stayed(done, id) {
+		k.say("%s", line)
+	}
 	k.say("%s: applied to %s", counted(set.Counts), changes.GitQuote(string(set.Dir.Path)))
 	return nil
 }
@@ -190,13 +196,23 @@ func (k *keeper) say(format string, args ...any) {
 
 // protectedBelow returns the protected paths that are below a mount's target, relative to it.
 func protectedBelow(spec *nsjail.Spec, c *nsjail.Change) (list []changes.Name) {
-	if slices.Contains(spec.Protect, nsjail.ProtectGit) && spec.Git != nsjail.GitRW {
-		for _, name := range []string{"hooks", "config", "config.worktree", "commondir"} {
-			list = append(list, changes.Name(".git/"+name))
-		}
-	}
 	for _, rel := range spec.ProtectedIn(c.Mount) {
 		list = append(list, changes.Name(rel))
+	}
+	return list
+}
+
+// takenBack returns the paths of a mount whose protection the caller has taken back, relative to it; "." is all.
+func takenBack(spec *nsjail.Spec, c *nsjail.Change) (list []changes.Name) {
+	if !slices.Contains(spec.Protect, nsjail.ProtectGit) || spec.Git == nsjail.GitRW || spec.TakesBack(".", c.Target) {
+		return []changes.Name{"."}
+	}
+	for _, entry := range spec.Protect {
+		back, ok := strings.CutPrefix(entry, "!")
+		rel, below := strings.CutPrefix(back, c.Target+"/")
+		if rel = path.Clean(rel); ok && (below || !path.IsAbs(rel)) {
+			list = append(list, changes.Name(rel))
+		}
 	}
 	return list
 }

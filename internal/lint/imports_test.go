@@ -67,7 +67,7 @@ var ours = map[string][]string{
 	"brig/netns/egress":         {"brig/netns/egress/policy", "brig/netns/egress/wire"},
 	"brig/netns/egress/policy":  {},
 	"brig/netns/egress/wire":    {"brig/netns/egress/policy"},
-	"brig/changes":              {"brig/layer"},
+	"brig/changes":              {"brig/layer", "brig/internal/gitdata"},
 	"brig/layer":                {},
 	"brig/landlock":             {program},
 	"brig/rootfs":               {program},
