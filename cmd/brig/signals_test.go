@@ -60,13 +60,15 @@ func TestSignalsThatAskForTheEnd(t *testing.T) {
 	}
 }
 
-// handled waits until a signal is not pending any more, so that the next one of its kind counts: signal(7).
+// handled waits until a signal is not pending any more, so that the next one of its kind counts: signal(7). What was
+// pending when a process ended stays so until somebody waits for it.
 func handled(t *testing.T, pid int) {
 	t.Helper()
 	for {
-		_, pending, _ := strings.Cut(procField(pid, "status"), "ShdPnd:\t")
+		status := procField(pid, "status")
+		_, pending, _ := strings.Cut(status, "ShdPnd:\t")
 		pending, _, _ = strings.Cut(pending, "\n")
-		if pending == "" || strings.Trim(pending, "0") == "" {
+		if strings.Trim(pending, "0") == "" || strings.Contains(status, "\nState:\tZ") {
 			return
 		}
 	}
