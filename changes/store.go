@@ -38,7 +38,7 @@ type Limits struct {
 func DefaultLimits() Limits { return Limits{Age: 30 * 24 * time.Hour, Count: 100, Bytes: 8 << 30} }
 
 // DefaultDir returns the directory of the caller's store: /var/lib/brig/changes for root, and
-// $XDG_STATE_HOME/brig/changes or ~/.local/state/brig/changes for others.
+// $XDG_STATE_HOME/brig/changes or ~/.local/state/brig/changes for others (sys.StateDir).
 func DefaultDir() (string, error) {
 	if dir := sys.StateDir(); dir != "" {
 		return filepath.Join(dir, "changes"), nil
@@ -65,10 +65,7 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), sys.StoreMode()); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := sys.MakeStore(dir, 0o700); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(dir)

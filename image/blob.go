@@ -24,7 +24,7 @@ type Writer struct {
 // Write makes the store if needed, waits for a prune that is under way, and returns a Writer, which the caller closes.
 func (s *Store) Write() (*Writer, error) {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
-		return nil, fmt.Errorf("the image store: %w", err)
+		return nil, fmt.Errorf("the image store: %w; name another place (--store DIR, or XDG_DATA_HOME)", err)
 	}
 	if _, err := Open(s.dir); err != nil { // somebody else may have made it since
 		return nil, err

@@ -1,7 +1,6 @@
 package nsjail
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -17,7 +16,7 @@ import (
 // makeGhosts makes a ghost at each absent protected path, until the run ends.
 func (c *Cmd) makeGhosts(h *host.Host) (err error) {
 	for _, dir := range h.Stores {
-		err := os.MkdirAll(dir, sys.StoreMode())
+		err := sys.MakeStore(dir, sys.StoreMode())
 		if err == nil {
 			err = host.Folds(filepath.Dir(dir), filepath.Base(dir))
 		}

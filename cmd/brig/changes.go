@@ -33,9 +33,10 @@ func changeCommands() []cli.Command {
 const noID = "\nWithout an ID it is the newest change set of the working directory, or of the nearest directory\n" +
 	"above that has one, and else the only one.\n"
 
-const changesAbout = "\nThey are in /var/lib/brig/changes of root, or ~/.local/state/brig/changes (XDG_STATE_HOME), " +
-	"or\nin BRIG_CHANGES. A run with --cow, and brig gc, remove what is older than 30 days or exceeds 100\n" +
-	"change sets or 8 GiB, the oldest first; BRIG_CHANGES_KEEP=age=720h,count=100,size=8g sets other\nbounds.\n"
+const changesAbout = "\nThey are in /var/lib/brig/changes of root, or ~/.local/state/brig/changes (XDG_STATE_HOME),\n" +
+	"or /var/tmp/brig-UID/changes where no home can be written, or in BRIG_CHANGES. A run with --cow,\n" +
+	"and brig gc, remove what is older than 30 days or exceeds 100 change sets or 8 GiB, the oldest\n" +
+	"first; BRIG_CHANGES_KEEP=age=720h,count=100,size=8g sets other bounds.\n"
 
 // openChanges opens the store of change sets, with the bounds of the environment variable BRIG_CHANGES_KEEP.
 func openChanges() (*changes.Store, error) {

@@ -4,10 +4,8 @@ package sys
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -213,87 +211,4 @@ func IsTerminal(f *os.File) bool {
 		_, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		return err
 	}) == nil
-}
-
-// UserDir returns a directory of the basedir-spec: the value of variable (XDG_STATE_HOME), or else below (.local/state)
-// in HOME. A relative value is ignored. It returns "" if neither variable has an absolute path.
-func UserDir(variable, below string) string {
-	dir, home := os.Getenv(variable), os.Getenv("HOME")
-	if !filepath.IsAbs(dir) && filepath.IsAbs(home) {
-		dir = home + "/" + below
-	}
-	if abs, err := Abs(dir); err == nil && filepath.IsAbs(dir) {
-		return abs
-	}
-	return "" // "..", behind a directory that does not exist, leads nowhere
-}
-
-// RootStore is where brig keeps what is root's: an environment may be an ordinary user's. Tests set another.
-var RootStore = "/var/lib/brig"
-
-// StateDir returns where brig keeps this user's notes and change sets: RootStore for root, and $XDG_STATE_HOME/brig or
-// ~/.local/state/brig for others, or "" if neither XDG_STATE_HOME nor HOME is an absolute path.
-func StateDir() string { return ownDir("XDG_STATE_HOME", ".local/state") }
-
-// DataDir returns where brig keeps this user's images: RootStore for root, and $XDG_DATA_HOME/brig or
-// ~/.local/share/brig for others, or "" if neither XDG_DATA_HOME nor HOME is an absolute path.
-func DataDir() string { return ownDir("XDG_DATA_HOME", ".local/share") }
-
-func ownDir(variable, below string) string {
-	if os.Geteuid() == 0 {
-		return RootStore
-	}
-	if dir := UserDir(variable, below); dir != "" {
-		return filepath.Join(dir, "brig")
-	}
-	return ""
-}
-
-// StoreMode is the mode of the directories above brig's own: root's payloads may have to pass through them.
-func StoreMode() os.FileMode {
-	if os.Geteuid() == 0 {
-		return 0o711
-	}
-	return 0o700
-}
-
-// added are the directories of AddStore.
-var added struct {
-	sync.Mutex
-	dirs []string
-}
-
-// AddStore adds a directory to Stores for the rest of the process; "" adds none. A relative one is in the working
-// directory of now.
-func AddStore(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	dir, err := Abs(dir)
-	added.Lock()
-	defer added.Unlock()
-	if err == nil && !slices.Contains(added.dirs, dir) {
-		added.dirs = append(added.dirs, dir)
-	}
-	return err
-}
-
-// Stores returns the directories in which brig keeps this user's notes, change sets and images by default, the one of
-// BRIG_CHANGES, and those of AddStore.
-func Stores() (list []string) {
-	dirs := slices.Compact([]string{StateDir(), DataDir()}) // root has one for both
-	if changes := os.Getenv("BRIG_CHANGES"); changes != "" {
-		dirs = append(dirs, changes)
-	}
-	added.Lock()
-	defer added.Unlock()
-	for _, dir := range append(dirs, added.dirs...) {
-		if dir == "" {
-			continue // there is neither a home nor another place
-		}
-		if dir, err := Abs(dir); err == nil {
-			list = append(list, dir)
-		}
-	}
-	return list
 }

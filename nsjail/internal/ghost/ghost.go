@@ -32,8 +32,7 @@ type Set struct {
 	entries []entry
 }
 
-// notesDir returns the directory of the notes: /var/lib/brig/ghosts for root, and $XDG_STATE_HOME/brig/ghosts, by
-// default in ~/.local/state, for others.
+// notesDir returns the directory of the notes.
 func notesDir() (string, error) {
 	dir := sys.StateDir()
 	if dir == "" {
@@ -47,14 +46,6 @@ func noStore(why string) error {
 		"set XDG_STATE_HOME to a directory of yours, name the paths that exist only, or use --no-protect")
 }
 
-// makeStore makes the directory of the notes.
-func makeStore(store string) error {
-	if err := os.MkdirAll(filepath.Dir(store), sys.StoreMode()); err != nil {
-		return err
-	}
-	return os.MkdirAll(store, 0o700)
-}
-
 // Hold makes a ghost at each absent place, or shares that of another run. It removes the ghosts of dead runs.
 func Hold(places []Place) (*Set, error) {
 	store, err := notesDir()
@@ -62,7 +53,7 @@ func Hold(places []Place) (*Set, error) {
 		return nil, nil
 	}
 	if err == nil {
-		if err = makeStore(store); err != nil {
+		if err = sys.MakeStore(store, 0o700); err != nil {
 			err = noStore(err.Error())
 		}
 	}

@@ -32,7 +32,7 @@ func noTmpfsUpper() string {
 const OtherStore = "set XDG_STATE_HOME to a directory of another file system (for root, mount one at /var/lib/brig)"
 
 // StoreDir returns the directory for the changes of cow mounts on disk: below /var/lib/brig for root, and below
-// $XDG_STATE_HOME/brig or ~/.local/state/brig for anybody else.
+// sys.StateDir for anybody else.
 func StoreDir() (string, error) {
 	dir := sys.StateDir()
 	if dir == "" {

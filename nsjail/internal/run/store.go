@@ -46,7 +46,7 @@ func NewStore(below string, uid, gid int, mode uint32) (*Store, error) {
 }
 
 func openStores(below string) (*os.File, error) {
-	if err := os.MkdirAll(below, sys.StoreMode()); err != nil {
+	if err := sys.MakeStore(below, sys.StoreMode()); err != nil {
 		return nil, err
 	}
 	return os.OpenFile(below, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)

@@ -1,0 +1,204 @@
+package sys
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// UserDir returns a directory of the basedir-spec: the value of variable (XDG_STATE_HOME), or else below (.local/state)
+// in HOME. A relative value is ignored. It returns "" if neither variable has an absolute path.
+func UserDir(variable, below string) string {
+	dir, home := os.Getenv(variable), os.Getenv("HOME")
+	if !filepath.IsAbs(dir) && filepath.IsAbs(home) {
+		dir = home + "/" + below
+	}
+	if abs, err := Abs(dir); err == nil && filepath.IsAbs(dir) {
+		return abs
+	}
+	return "" // "..", behind a directory that does not exist, leads nowhere
+}
+
+// RootStore is where brig keeps what is root's: an environment may be an ordinary user's. Tests set another.
+var RootStore = "/var/lib/brig"
+
+// tempDirs are where an ordinary user's state is kept if no home can be written: file-hierarchy(7). Tests set others.
+var tempDirs = []string{"/var/tmp", "/tmp"}
+
+// StateDir returns where brig keeps this user's notes and change sets: RootStore for root. For others it is
+// $XDG_STATE_HOME/brig, or else .local/state/brig below the first home that can be written: HOME, and that of
+// passwd(5). Where there is none (a service's account), it is brig-UID in /var/tmp or /tmp, a directory of this user
+// alone. It is "" if XDG_STATE_HOME and HOME are no absolute paths and nothing can be written.
+func StateDir() string {
+	own := ownDir("XDG_STATE_HOME", ".local/state")
+	if os.Geteuid() == 0 || filepath.IsAbs(os.Getenv("XDG_STATE_HOME")) || mayWrite(own) {
+		return own
+	}
+	return append(otherState(), own)[0]
+}
+
+// otherState returns the directories for an ordinary user's state that can be written, if HOME cannot.
+func otherState() (list []string) {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	if home := passwdHome("/etc/passwd", os.Geteuid()); mayWrite(home) {
+		list = append(list, home+"/.local/state/brig")
+	}
+	for _, tmp := range tempDirs {
+		if dir := ownTemp(tmp); checkTemp(dir) == nil && mayWrite(dir) {
+			return append(list, dir)
+		}
+	}
+	return list
+}
+
+// DataDir returns where brig keeps this user's images: RootStore for root, and $XDG_DATA_HOME/brig or
+// ~/.local/share/brig for others, or "" if neither XDG_DATA_HOME nor HOME is an absolute path. No image is kept where
+// files are removed by their age.
+func DataDir() string {
+	own := ownDir("XDG_DATA_HOME", ".local/share")
+	if os.Geteuid() != 0 && !filepath.IsAbs(os.Getenv("XDG_DATA_HOME")) && !mayWrite(own) {
+		if home := passwdHome("/etc/passwd", os.Geteuid()); mayWrite(home) {
+			return home + "/.local/share/brig"
+		}
+	}
+	return own
+}
+
+func ownDir(variable, below string) string {
+	if os.Geteuid() == 0 {
+		return RootStore
+	}
+	if dir := UserDir(variable, below); dir != "" {
+		return filepath.Join(dir, "brig")
+	}
+	return ""
+}
+
+// mayWrite reports whether a directory, or the nearest one above it that exists, may be written by this process:
+// access(2), with the effective ids.
+func mayWrite(dir string) bool {
+	for ; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
+		err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+		if err != unix.ENOENT {
+			return err == nil
+		}
+	}
+	return false
+}
+
+// passwdHome returns the home of a user by a file in the form of passwd(5), or "" if it names no absolute path. Other
+// sources of nsswitch.conf(5) are not asked.
+func passwdHome(file string, uid int) string {
+	text, _ := os.ReadFile(file) // without it there is one home less
+	id := []byte(strconv.Itoa(uid))
+	for line := range bytes.Lines(text) {
+		if f := bytes.Split(line, []byte(":")); len(f) == 7 && bytes.Equal(f[2], id) && filepath.IsAbs(string(f[5])) {
+			return filepath.Clean(string(f[5]))
+		}
+	}
+	return ""
+}
+
+func ownTemp(tmp string) string { return tmp + "/brig-" + strconv.Itoa(os.Geteuid()) }
+
+// checkTemp returns an error if a directory below one of tempDirs is not this user's alone, or could be renamed by
+// others. It may be absent.
+func checkTemp(dir string) error {
+	var st syscall.Stat_t
+	tmp := filepath.Dir(dir)
+	err := syscall.Lstat(tmp, &st)
+	if err == nil && (st.Mode&syscall.S_IFMT != syscall.S_IFDIR || int(st.Uid) != os.Geteuid() && st.Uid != 0 ||
+		st.Mode&0o022 != 0 && st.Mode&syscall.S_ISVTX == 0) {
+		return fmt.Errorf("%s: others may rename what is in it", tmp)
+	}
+	if err == nil {
+		if err = syscall.Lstat(dir, &st); err == syscall.ENOENT {
+			return nil
+		}
+	}
+	if err != nil {
+		return &os.PathError{Op: "lstat", Path: dir, Err: err}
+	}
+	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+		return fmt.Errorf("%s is of uid %d and mode %#o: it must be a directory of yours that nobody else may write to",
+			dir, st.Uid, st.Mode)
+	}
+	return nil
+}
+
+// StoreMode is the mode of the directories above brig's own: root's payloads may have to pass through them.
+func StoreMode() os.FileMode {
+	if os.Geteuid() == 0 {
+		return 0o711
+	}
+	return 0o700
+}
+
+// MakeStore makes a directory of brig's own with a mode, and those above it with StoreMode. It fails where StateDir is
+// in a directory for everybody and another user was faster.
+func MakeStore(dir string, mode os.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(dir), StoreMode()); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, mode); err != nil {
+		if info, _ := os.Stat(dir); info == nil || !info.IsDir() {
+			return err
+		}
+	}
+	for _, tmp := range tempDirs {
+		if own := ownTemp(tmp); Under(dir, own) && os.Geteuid() != 0 {
+			return checkTemp(own)
+		}
+	}
+	return nil
+}
+
+// added are the directories of AddStore.
+var added struct {
+	sync.Mutex
+	dirs []string
+}
+
+// AddStore adds a directory to Stores for the rest of the process; "" adds none. A relative one is in the working
+// directory of now.
+func AddStore(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	dir, err := Abs(dir)
+	added.Lock()
+	defer added.Unlock()
+	if err == nil && !slices.Contains(added.dirs, dir) {
+		added.dirs = append(added.dirs, dir)
+	}
+	return err
+}
+
+// Stores returns the directories in which brig keeps this user's notes, change sets and images by default, or would
+// keep them with another environment, the one of BRIG_CHANGES, and those of AddStore.
+func Stores() (list []string) {
+	dirs := append([]string{StateDir(), DataDir()}, otherState()...)
+	if changes := os.Getenv("BRIG_CHANGES"); changes != "" {
+		dirs = append(dirs, changes)
+	}
+	added.Lock()
+	defer added.Unlock()
+	for _, dir := range append(dirs, added.dirs...) {
+		if dir == "" {
+			continue // there is neither a home nor another place
+		}
+		if dir, err := Abs(dir); err == nil && !slices.Contains(list, dir) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}

@@ -1,0 +1,73 @@
+package sys
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestStateDir: state of an ordinary user is where it can be written, and where nobody else can.
+func TestStateDir(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root's state is in one place; the story state-home has ordinary users")
+	}
+	was := tempDirs
+	t.Cleanup(func() { tempDirs = was })
+	sticky, shared, squatted := t.TempDir(), t.TempDir(), t.TempDir()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(os.Chmod(sticky, 0o777|os.ModeSticky))
+	check(os.Chmod(shared, 0o777)) //nolint:gosec // the fault
+	check(os.Mkdir(ownTemp(squatted), 0o777))
+	check(os.Chmod(ownTemp(squatted), 0o777)) //nolint:gosec // the fault
+	home := t.TempDir()
+	passwd := passwdHome("/etc/passwd", os.Geteuid()) + "/.local/state/brig"
+	if !mayWrite(passwd) {
+		passwd = ownTemp(sticky)
+	}
+	for _, c := range []struct{ xdg, home, want string }{
+		{"", home, home + "/.local/state/brig"},
+		{home + "/state", "/nonexistent", home + "/state/brig"},
+		{"/nonexistent", home, "/nonexistent/brig"}, // what is named is taken, and an error says that it cannot be made
+		{"", "/nonexistent", passwd},
+		{"", "", passwd},
+		{"", "relative", passwd},
+		{"relative", "/proc", passwd},
+	} {
+		t.Setenv("XDG_STATE_HOME", c.xdg)
+		t.Setenv("HOME", c.home)
+		tempDirs = []string{"/nonexistent", shared, squatted, sticky}
+		if got := StateDir(); got != c.want {
+			t.Errorf("XDG_STATE_HOME=%s HOME=%s: %s, want %s", c.xdg, c.home, got, c.want)
+		}
+		if list := Stores(); !slices.Contains(list, c.want) || !slices.Contains(list, ownTemp(sticky)) {
+			t.Errorf("%v has not all places", list)
+		}
+	}
+	check(MakeStore(filepath.Join(ownTemp(sticky), "cow"), 0o700))
+	if err := MakeStore(filepath.Join(ownTemp(squatted), "cow"), 0o700); err == nil || !strings.Contains(err.Error(), "must be a directory of yours") {
+		t.Errorf("a directory that others may write to: %v", err)
+	}
+}
+
+func TestPasswdHome(t *testing.T) {
+	file := t.TempDir() + "/passwd"
+	text := "root:x:0:0::/root:/bin/sh\n# a comment\nshort:x:7\na:x:7:7::relative:/bin/sh\nb:x:7:7:,,:/srv//b:/bin/sh\nc:x:7:7::/c:/bin/sh\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for uid, want := range map[int]string{0: "/root", 7: "/srv/b", 8: ""} {
+		if got := passwdHome(file, uid); got != want {
+			t.Errorf("uid %d: %q, want %q", uid, got, want)
+		}
+	}
+	if got := passwdHome(file+".none", 0); got != "" {
+		t.Error(got)
+	}
+}
