@@ -51,7 +51,7 @@ type area struct {
 	mount int
 	views bool   // git directories in it get views
 	real  string // without symbolic links
-	file  *os.File
+	fd    int
 }
 
 // Prepare adds a view of each git directory that a writable bind of the Spec shows, if the Spec protects what git acts
@@ -71,7 +71,7 @@ func Prepare(ctx context.Context, s *nsjail.Spec) (v *View, err error) {
 	areas := areasOf(s)
 	defer func() {
 		for _, a := range areas {
-			a.file.Close()
+			_ = unix.Close(a.fd) // O_PATH: nothing was written
 		}
 	}()
 	var dirs []string
@@ -99,34 +99,31 @@ func areasOf(s *nsjail.Spec) (list []area) {
 		if !m.Writes() || m.Type == nsjail.MountVolume {
 			continue
 		}
-		f, err := source(&m)
+		fd, err := source(&m)
 		if err != nil { // the start will name it
 			continue
 		}
-		real, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
+		real, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
 		if err != nil {
-			f.Close()
+			_ = unix.Close(fd)
 			continue
 		}
-		list = append(list, area{i, m.Type == nsjail.MountBind && isDirectory(f), real, f})
+		list = append(list, area{i, m.Type == nsjail.MountBind && isDirectory(fd), real, fd})
 	}
 	return list
 }
 
 // source opens what a mount shows.
-func source(m *nsjail.Mount) (*os.File, error) {
+func source(m *nsjail.Mount) (fd int, err error) {
 	if m.Held == nil {
-		return sys.Open(unix.AT_FDCWD, m.Source, m.Source, unix.O_PATH, noCheck)
+		return sys.Retry(func() (int, error) { return unix.Open(m.Source, unix.O_PATH|unix.O_CLOEXEC, 0) })
 	}
-	fd, err := unix.FcntlInt(m.Held.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	return os.NewFile(uintptr(fd), m.Source), err
+	return unix.FcntlInt(m.Held.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 }
 
-func noCheck(*unix.Stat_t) error { return nil }
-
-func isDirectory(f *os.File) bool {
-	st, err := f.Stat()
-	return err == nil && st.IsDir()
+func isDirectory(fd int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
 }
 
 // area adds the views of one bind: the bind itself, if it is a git directory or a part of one, or else those in it.
@@ -136,7 +133,7 @@ func (v *View) area(s *nsjail.Spec, a area, list []repository.GitDir) error {
 		if s.TakesBack(".", m.Target) {
 			return nil
 		}
-		f, err := reopen(a.file)
+		f, err := sys.Open(a.fd, ".", a.real, unix.O_RDONLY|unix.O_DIRECTORY, func(*unix.Stat_t) error { return nil })
 		if err == nil {
 			prefix := strings.TrimPrefix(strings.TrimPrefix(a.real, in), "/")
 			at := v.index(m.Target)
@@ -168,10 +165,6 @@ func (v *View) area(s *nsjail.Spec, a area, list []repository.GitDir) error {
 		v.views = append(v.views, view{path.Join(m.Source, rel), target, "", rel, f})
 	}
 	return nil
-}
-
-func reopen(f *os.File) (*os.File, error) {
-	return sys.Open(int(f.Fd()), ".", f.Name(), unix.O_RDONLY|unix.O_DIRECTORY, noCheck)
 }
 
 // The bounds of a view. On disk there is none but the file system's, as for the bind that it is in.

@@ -78,6 +78,7 @@ type finder struct {
 	dirs   map[fileID]*gitDir
 	texts  map[string][]setting // of the files of settings, by name
 	paths  map[Path]bool
+	above  map[string]place
 	nested bool // the search is running
 }
 
@@ -94,10 +95,14 @@ type gitDir struct {
 	group *group
 }
 
+// place is what upwards has found on the way from a directory to /.
+type place struct{ tree, gitDir bool }
+
 // Find looks at the repositories that the directories are in, at those that git's own files lead to from there, and at
 // those below.
 func Find(q Query) *Found {
-	f := &finder{Query: q, dirs: map[fileID]*gitDir{}, texts: map[string][]setting{}, paths: map[Path]bool{}}
+	f := &finder{Query: q, dirs: map[fileID]*gitDir{}, texts: map[string][]setting{}, paths: map[Path]bool{},
+		above: map[string]place{}}
 	for _, dir := range q.Dirs {
 		f.upwards(dir)
 	}
@@ -123,21 +128,7 @@ func Find(q Query) *Found {
 // upwards opens each repository that a directory is in: its own, those around it, and the git directory that it is or
 // is part of.
 func (f *finder) upwards(dir string) {
-	in, bare := false, false
-	for at := dir; ; at = path.Dir(at) {
-		switch {
-		case f.exists(path.Join(at, ".git")):
-			f.open(at, ".git", at)
-			in = true
-		case f.isGitDir(at):
-			f.gitDir(at, "")
-			bare = true
-		}
-		if at == "/" {
-			break
-		}
-	}
-	if !in || bare {
+	if p := f.around(dir); !p.tree || p.gitDir {
 		return
 	}
 	f.tree(dir)
@@ -145,6 +136,28 @@ func (f *finder) upwards(dir string) {
 	if unix.Lstat(path.Join(dir, ".git"), &st) == unix.ENOENT { // no repository can be made in the middle of one
 		f.add(Path{Dir: dir, Rel: ".git"})
 	}
+}
+
+// around opens the repositories at a directory and above it.
+func (f *finder) around(dir string) place {
+	p, known := f.above[dir]
+	if known {
+		return p
+	}
+	switch {
+	case f.exists(path.Join(dir, ".git")):
+		f.open(dir, ".git", dir)
+		p.tree = true
+	case f.isGitDir(dir):
+		f.gitDir(dir, "")
+		p.gitDir = true
+	}
+	if dir != "/" {
+		up := f.around(path.Dir(dir))
+		p = place{p.tree || up.tree, p.gitDir || up.gitDir}
+	}
+	f.above[dir] = p
+	return p
 }
 
 func (f *finder) tree(dir string) {

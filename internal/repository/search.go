@@ -23,14 +23,15 @@ func deep(name string) bool {
 // search opens the repositories below a directory, the nearest first, with and without a work tree. It looks into no
 // git directory and follows no link.
 func (f *finder) search(dir string) {
-	root, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return // a file
-	}
-	defer unix.Close(root)
-	if f.isOpen(dir) {
+	if len(f.dirs) > 0 && f.isOpen(dir) {
 		return
 	}
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return // a file, or the payload cannot look there either
+	}
+	root := os.NewFile(uintptr(fd), dir)
+	defer root.Close()
 	seen, late := 0, []string(nil)
 	for list := []string{"."}; len(list) > 0 || len(late) > 0; {
 		if len(list) == 0 {
@@ -62,16 +63,19 @@ func (f *finder) search(dir string) {
 
 func (f *finder) isOpen(dir string) bool { return f.dirs[identity(dir)] != nil }
 
-// list returns the entries of a directory below another, at most one more than MaxEntries.
-func (f *finder) list(root int, rel string) []os.DirEntry {
-	fd, err := sys.Openat2(root, rel, &unix.OpenHow{
-		Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
-	if err != nil {
-		return nil // the payload cannot look there either, or it is gone
+// list returns the entries of a directory, which is "." or below it, at most one more than MaxEntries.
+func (f *finder) list(root *os.File, rel string) []os.DirEntry {
+	d := root
+	if rel != "." {
+		fd, err := sys.Openat2(int(root.Fd()), rel, &unix.OpenHow{
+			Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+		if err != nil {
+			return nil // the payload cannot look there either, or it is gone
+		}
+		d = os.NewFile(uintptr(fd), rel)
+		defer d.Close()
 	}
-	d := os.NewFile(uintptr(fd), rel)
-	defer d.Close()
 	entries, _ := d.ReadDir(MaxEntries + 1)
 	return entries
 }
