@@ -1,7 +1,6 @@
 package sys
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,45 +32,33 @@ var RootStore = "/var/lib/brig"
 var tempDirs = []string{"/var/tmp", "/tmp"}
 
 // StateDir returns where brig keeps this user's notes and change sets: RootStore for root. For others it is
-// $XDG_STATE_HOME/brig, or else .local/state/brig below the first home that can be written: HOME, and that of
-// passwd(5). Where there is none (a service's account), it is brig-UID in /var/tmp or /tmp, a directory of this user
-// alone. It is "" if XDG_STATE_HOME and HOME are no absolute paths and nothing can be written.
+// $XDG_STATE_HOME/brig, or else ~/.local/state/brig where that can be written. Where it cannot (HOME is /nonexistent, or
+// another user's), it is brig-UID in /var/tmp or /tmp, a directory of this user alone. It is "" if XDG_STATE_HOME and
+// HOME are no absolute paths and nothing can be written.
 func StateDir() string {
 	own := ownDir("XDG_STATE_HOME", ".local/state")
 	if os.Geteuid() == 0 || filepath.IsAbs(os.Getenv("XDG_STATE_HOME")) || mayWrite(own) {
 		return own
 	}
-	return append(otherState(), own)[0]
-}
-
-// otherState returns the directories for an ordinary user's state that can be written, if HOME cannot.
-func otherState() (list []string) {
-	if os.Geteuid() == 0 {
-		return nil
-	}
-	if home := passwdHome("/etc/passwd", os.Geteuid()); mayWrite(home) {
-		list = append(list, home+"/.local/state/brig")
-	}
-	for _, tmp := range tempDirs {
-		if dir := ownTemp(tmp); checkTemp(dir) == nil && mayWrite(dir) {
-			return append(list, dir)
-		}
-	}
-	return list
-}
-
-// DataDir returns where brig keeps this user's images: RootStore for root, and $XDG_DATA_HOME/brig or
-// ~/.local/share/brig for others, or "" if neither XDG_DATA_HOME nor HOME is an absolute path. No image is kept where
-// files are removed by their age.
-func DataDir() string {
-	own := ownDir("XDG_DATA_HOME", ".local/share")
-	if os.Geteuid() != 0 && !filepath.IsAbs(os.Getenv("XDG_DATA_HOME")) && !mayWrite(own) {
-		if home := passwdHome("/etc/passwd", os.Geteuid()); mayWrite(home) {
-			return home + "/.local/share/brig"
-		}
+	if temp := tempState(); mayWrite(temp) {
+		return temp
 	}
 	return own
 }
+
+// tempState returns the directory for an ordinary user's state if HOME cannot be written, or "".
+func tempState() string {
+	for _, tmp := range tempDirs {
+		if dir := ownTemp(tmp); os.Geteuid() != 0 && checkTemp(dir) == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// DataDir returns where brig keeps this user's images: RootStore for root, and $XDG_DATA_HOME/brig or
+// ~/.local/share/brig for others, or "" if neither XDG_DATA_HOME nor HOME is an absolute path.
+func DataDir() string { return ownDir("XDG_DATA_HOME", ".local/share") }
 
 func ownDir(variable, below string) string {
 	if os.Geteuid() == 0 {
@@ -93,19 +80,6 @@ func mayWrite(dir string) bool {
 		}
 	}
 	return false
-}
-
-// passwdHome returns the home of a user by a file in the form of passwd(5), or "" if it names no absolute path. Other
-// sources of nsswitch.conf(5) are not asked.
-func passwdHome(file string, uid int) string {
-	text, _ := os.ReadFile(file) // without it there is one home less
-	id := []byte(strconv.Itoa(uid))
-	for line := range bytes.Lines(text) {
-		if f := bytes.Split(line, []byte(":")); len(f) == 7 && bytes.Equal(f[2], id) && filepath.IsAbs(string(f[5])) {
-			return filepath.Clean(string(f[5]))
-		}
-	}
-	return ""
 }
 
 func ownTemp(tmp string) string { return tmp + "/brig-" + strconv.Itoa(os.Geteuid()) }
@@ -186,7 +160,7 @@ func AddStore(dir string) error {
 // Stores returns the directories in which brig keeps this user's notes, change sets and images by default, or would
 // keep them with another environment, the one of BRIG_CHANGES, and those of AddStore.
 func Stores() (list []string) {
-	dirs := append([]string{StateDir(), DataDir()}, otherState()...)
+	dirs := []string{StateDir(), DataDir(), tempState()}
 	if changes := os.Getenv("BRIG_CHANGES"); changes != "" {
 		dirs = append(dirs, changes)
 	}
