@@ -94,6 +94,8 @@ func (v *Visit) Place() (leave func(), err error) {
 func (v *Visit) ReadBody() (text []byte, err error) {
 	text, v.release, err = v.face.Bodies.Read(v.Caller.Key(), v.R, v.Control, v.face.MaxBody, v.face.BodyTime)
 	if err != nil {
+		v.release() // what remains of the body is read on, and not kept
+		v.release = func() {}
 		return nil, v.BodyFailed(err, v.face.MaxBody)
 	}
 	v.Taken = true

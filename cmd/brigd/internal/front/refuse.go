@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -117,4 +118,13 @@ func (v *Visit) fail(err error) {
 		v.Header().Set("WWW-Authenticate", challenge)
 	}
 	v.Answer(status, r)
+	v.linger()
+}
+
+// linger reads on until the deadline that WriteHeader has set, once the answer is sent: a client that writes its whole
+// body before it reads, and is cut off, would have ECONNRESET in place of the answer.
+func (v *Visit) linger() {
+	if v.Unread() && v.FlushError() == nil {
+		_, _ = io.Copy(io.Discard, v.R.Body) // nobody wants it
+	}
 }

@@ -27,13 +27,14 @@ type Front struct {
 	waiters map[string][]*waiter // by the run's id
 	asking  turns                // by the run's id
 	filling turns                // by tenant
+	packing packing
 }
 
 // NewFront returns a Front. count counts a run in the ledger of the caller's token.
 func NewFront(q *Queue, count func(engine.Caller) *nsjail.Refusal) (*Front, error) {
 	f := &Front{Queue: q, count: count, counted: func(c engine.Caller) bool { return c.Grant != nil },
 		inbox: nats.NewInbox() + ".", waiters: map[string][]*waiter{},
-		asking: turns{busy: map[string]chan struct{}{}}, filling: turns{busy: map[string]chan struct{}{}}}
+		asking: turns{busy: map[string]chan struct{}{}}, filling: turns{busy: map[string]chan struct{}{}}, packing: newPacking()}
 	s, err := q.nc.Subscribe(f.inbox+"*", f.arrived)
 	if err != nil {
 		return nil, err

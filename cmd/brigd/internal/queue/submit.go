@@ -34,6 +34,11 @@ func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, 
 	p := &posting{Front: f, c: c, j: j}
 	j.Owner, j.Caller, j.Rules = ownerOf(c), c.Key(), f.o.Rules
 	j.Agent, j.Token, j.Request = cmp.Or(c.Agent, r.Agent), c.Grant.Bearer(), request
+	packed, err := f.packing.take(ctx, c.Key(), r)
+	if err != nil {
+		return p.refuse(unavailable(err))
+	}
+	defer packed()
 	if r.Key != "" {
 		text, err := json.Marshal(&request)
 		if err != nil {
