@@ -160,7 +160,9 @@ func (x *Index) Unpack(root *os.File, as func(func() error) error) error {
 				err = each(x.lists[tar.TypeSymlink], func(e *indexed) error { return e.symlink(fd) })
 			}
 			if err == nil {
-				err = each(x.lists[tar.TypeDir], func(e *indexed) error { return e.directory(fd) })
+				dirs := slices.Clone(x.lists[tar.TypeDir])
+				slices.Reverse(dirs) // its owner may not enter a directory that has its mode
+				err = each(dirs, func(e *indexed) error { return e.directory(fd) })
 			}
 			return err
 		})
@@ -230,7 +232,7 @@ func (w *indexWriter) file(e *indexed) (err error) {
 		}
 		w.path = dir
 	}
-	mode := e.mode&0o777 | 0o400
+	mode := e.mode & 0o777
 	fd, err := create(w.dir, name, mode)
 	if err != nil {
 		return err
@@ -264,6 +266,8 @@ func (e *indexed) directory(root int) error {
 	}
 	defer unix.Close(fd)
 	u := unpacker{stats: &Stats{}, path: stack{{fd: fd}}}
-	err = u.directory(&tar.Header{Name: e.path, Mode: int64(e.mode), PAXRecords: e.pax})
+	if err = u.attributes(&tar.Header{Name: e.path, PAXRecords: e.pax}, fd); err == nil {
+		err = unix.Fchmod(fd, e.mode&0o1777)
+	}
 	return errors.Join(err, setTime(fd, "", timespec(e.time), unix.AT_EMPTY_PATH))
 }

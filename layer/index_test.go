@@ -107,3 +107,33 @@ func TestIndexAsOwner(t *testing.T) {
 		t.Error(err, list(t, dir))
 	}
 }
+
+// TestIndexModes: files and directories have their modes again, also those that their owner may not read or enter.
+func TestIndexModes(t *testing.T) {
+	dir := folder(t)
+	at := dir.Name() + "/"
+	must.Do(t, os.MkdirAll(at+"shut/in/deep", 0o755))
+	must.Do(t, os.MkdirAll(at+"sticky", 0o755))
+	for _, name := range []string{"none", "shut/none", "shut/in/deep/none"} {
+		must.Do(t, os.WriteFile(at+name, []byte("x"), 0o600))
+	}
+	modes := map[string]uint32{"none": 0, "shut/none": 0, "shut/in/deep/none": 0o200, "shut/in/deep": 0o111, "shut/in": 0,
+		"shut": 0o500, "sticky": 0o1777}
+	for _, name := range []string{"none", "shut/none", "shut/in/deep/none", "shut/in/deep", "shut/in", "shut", "sticky"} {
+		must.Do(t, unix.Chmod(at+name, modes[name]))
+	}
+	again := folder(t)
+	must.Do(t, must.Get(index(pack(t, dir, nil)))(t).Unpack(again, plainly))
+	for _, tree := range []string{again.Name(), dir.Name()} { // both can be removed then
+		for _, name := range []string{"none", "sticky", "shut", "shut/none", "shut/in", "shut/in/deep", "shut/in/deep/none"} {
+			var st unix.Stat_t
+			must.Do(t, unix.Lstat(tree+"/"+name, &st))
+			if st.Mode&0o7777 != modes[name] {
+				t.Errorf("%s: %s has mode %o, not %o", tree, name, st.Mode&0o7777, modes[name])
+			}
+			if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+				must.Do(t, unix.Chmod(tree+"/"+name, 0o700))
+			}
+		}
+	}
+}
