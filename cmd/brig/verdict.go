@@ -60,7 +60,7 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 	case nsjail.StatusSignal:
 		return died(inv, r)
 	case nsjail.StatusCPU:
-		return overCPU(l)
+		return overCPU(l, unix.Signal(r.SignalNumber()))
 	case nsjail.StatusMemory:
 		if !slices.Contains(r.LimitsHit, "memory") {
 			return "out of memory: the machine, or a control group above, has ended the payload"
@@ -113,11 +113,15 @@ func died(inv *invocation, r *nsjail.Result) string {
 }
 
 // overCPU names the limit on processor time that has ended a payload.
-func overCPU(l *nsjail.Limits) string {
+func overCPU(l *nsjail.Limits, sig unix.Signal) string {
 	ulimit, set := l.Rlimits["cpu"]
 	switch {
 	case set:
-		return fmt.Sprintf("the processor-time limit of %ds for each process ended the payload (--ulimit cpu)", ulimit.Soft)
+		limit := ulimit.Soft // SIGXCPU
+		if sig == unix.SIGKILL {
+			limit = ulimit.Hard
+		}
+		return fmt.Sprintf("the processor-time limit of %ds for each process ended the payload (--ulimit cpu)", limit)
 	case l.CPUTime > 0:
 		return fmt.Sprintf("the processor-time limit of %s ended the payload (--cpu-time)", l.CPUTime)
 	}
