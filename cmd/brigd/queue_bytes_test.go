@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,8 +16,10 @@ func TestQueueBytesOfOneCaller(t *testing.T) {
 	rooted(t)
 	d := dir(t)
 	must.Do(t, os.Mkdir(d+"/q", 0o700))
+	port := freePort(t)
+	conf := file(t, d+"/conf", fmt.Sprintf("listen: 127.0.0.1:%d\nauthorization {users: [{user: brig, password: secret}]}\n", port))
 	p := beginCmd(t, exec.Command("unshare", "-m", "sh", "-c", `mount -t tmpfs -o size=192m,mode=700 none "$0" && exec "$@"`, d+"/q",
-		brigd(t), "serve", "--listen", "unix:"+d+"/s", "--jetstream", d+"/q", "--running", "4"), nil)
+		brigd(t), "serve", "--listen", "unix:"+d+"/s", "--jetstream", d+"/q", "--jetstream-config", conf, "--running", "4"), nil)
 	var ids []string
 	for range 60 {
 		ids = append(ids, p.later("head -c 900000 /dev/zero | tr '\\0' x", "X-Agent-Id", "alice"))
@@ -30,10 +33,11 @@ func TestQueueBytesOfOneCaller(t *testing.T) {
 	}
 	body := map[string]any{"cmd": []string{"true"}, "stdin": strings.Repeat("x", 4<<20)}
 	p.later("sleep 3600", "X-Agent-Id", "alice")
+	away := begin(t, nil, "serve", "--listen", "unix:"+d+"/s2", "--jetstream", fmt.Sprintf("nats://brig:secret@127.0.0.1:%d", port))
 	refused := 0
-	for range 12 {
+	for i := range 12 {
 		body["timeout"], body["cmd"] = 3600, []string{"sleep", "3600"}
-		status, a := p.do("POST", "/v1/run", body, "X-Agent-Id", "alice", "Prefer", "respond-async")
+		status, a := []*proc{p, away}[i%2].do("POST", "/v1/run", body, "X-Agent-Id", "alice", "Prefer", "respond-async")
 		if status == 429 && a["code"] == "queue_full" {
 			refused++
 		} else if status != 202 {

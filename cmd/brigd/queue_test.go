@@ -111,9 +111,8 @@ func TestQueueCancel(t *testing.T) {
 	}
 	p.signal(syscall.SIGTERM)
 	p.end()
-	if text, err := os.ReadFile(d + "/audit"); err != nil || !strings.Contains(string(text), going) ||
-		strings.Contains(string(text), waiting) {
-		t.Errorf("%v: the run that waited, %s, was started:\n%s", err, waiting, text)
+	if log := d + "/audit"; starts(t, log, going) != 1 || starts(t, log, waiting) != 0 {
+		t.Errorf("the run that waited, %s, was started:\n%s", waiting, must.Get(os.ReadFile(log))(t))
 	}
 }
 

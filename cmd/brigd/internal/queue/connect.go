@@ -92,7 +92,7 @@ func (q *Queue) makeSoon(ctx context.Context) error {
 		err := q.make(try)
 		end()
 		if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == noStorage && q.o.Store > 0 {
-			q.o.Store = 0 // its configuration keeps less than was thought
+			q.o.Store = -1 // its configuration keeps less than was thought
 			continue
 		}
 		var wrong *layoutError

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -29,6 +30,39 @@ func (o *Options) bytesOf() int64 {
 		return -1
 	}
 	return o.Store / part
+}
+
+// unknown is how many bytes of a part one tenant may have of a server whose size is not known.
+const unknown = 1 << 30
+
+// bytesOfTenant returns how many bytes of a part one tenant may have.
+func (o *Options) bytesOfTenant() int64 {
+	if o.Store <= 0 {
+		return unknown
+	}
+	return o.bytesOf() / part
+}
+
+// learn finds how many bytes a server at an address keeps: what the brigd knew that has made the queue, or the
+// account's limit. Without either it stays unknown.
+func (q *Queue) learn(ctx context.Context) {
+	if q.o.Store != 0 {
+		return
+	}
+	if s, err := q.js.Stream(ctx, "OBJ_"+filesBucket); err == nil {
+		q.o.Store = max(0, s.CachedInfo().Config.MaxBytes) * part
+		return
+	}
+	info, err := q.js.AccountInfo(ctx)
+	if err != nil {
+		return // make meets the same error, and returns it
+	}
+	replicas := max(1, q.o.Replicas)
+	if tier, ok := info.Tiers["R"+strconv.Itoa(replicas)]; ok { // its limit is for one of the replicas
+		q.o.Store = max(0, tier.Limits.MaxStore)
+	} else {
+		q.o.Store = max(0, info.Limits.MaxStore) / int64(replicas)
+	}
 }
 
 // kept remembers the results that this process has stored and that are fetched later, by tenant and the oldest first.
@@ -88,12 +122,9 @@ func (k *kept) largest() (r keptResult, ok bool) {
 
 // keep notes a result that stays, and lets the tenant's oldest ones go.
 func (q *Queue) keep(tenant string, r keptResult) {
-	if q.o.Store <= 0 {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
-	for _, old := range q.kept.add(tenant, r, q.o.bytesOf()/part) {
+	for _, old := range q.kept.add(tenant, r, q.o.bytesOfTenant()) {
 		q.letGo(ctx, old)
 	}
 }

@@ -98,6 +98,7 @@ func (e *layoutError) Error() string {
 // make makes what the queue lacks, and checks what is there. It changes nothing of an existing queue but the bounds on
 // the number of runs.
 func (q *Queue) make(ctx context.Context) (err error) {
+	q.learn(ctx)
 	replicas := max(1, q.o.Replicas)
 	if q.runs, err = q.stream(ctx, jetstream.StreamConfig{Name: runsStream, Subjects: []string{runsSubject + ">"},
 		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Replicas: replicas,

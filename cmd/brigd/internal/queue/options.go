@@ -30,8 +30,8 @@ type Options struct {
 	Queued, QueuedPerTenant int
 	// KeepResults is how long results are kept, when the queue is made (24 h).
 	KeepResults time.Duration
-	// Store is how many bytes the server keeps at most, which bounds those of a new queue's requests and results; 0 is
-	// not known, and no bound.
+	// Store is how many bytes the server keeps at most, which bounds those of a new queue's requests and results; 0 asks
+	// the server, and below 0 is not known.
 	Store int64
 	// Rules are what this brigd demands of the runs that it puts into the queue: engine.Rules as JSON, or nil.
 	Rules []byte

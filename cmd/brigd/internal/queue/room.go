@@ -48,14 +48,14 @@ func (p *posting) room(ctx context.Context) (end func(), a *engine.Response) {
 
 // roomForBody checks whether a large body may be stored: one tenant has a quarter of the room for those.
 func (p *posting) roomForBody(ctx context.Context) (a *engine.Response) {
-	if p.o.Store <= 0 || p.fits(p.body) {
+	if p.fits(p.body) {
 		return nil
 	}
 	has, err := p.waitingBytes(ctx, digest(p.c.Key()))
 	switch {
 	case err != nil:
 		return p.refuse(unavailable(err))
-	case has+int64(len(p.body)) > p.o.bytesOf()/part:
+	case has+int64(len(p.body)) > p.o.bytesOfTenant():
 		return p.full(ctx)
 	}
 	return nil
