@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"brig/internal/test/must"
 )
 
 // One machine, nothing installed: brigd keeps the queue in a directory, and what waits there outlives a kill.
