@@ -168,6 +168,7 @@ func (a *applier) look(f *File) (t *task, reason string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
+	a.read.like = f
 	now, err := a.read.state(dir, name)
 	if err == unix.EXDEV {
 		return nil, "something is mounted there", nil

@@ -59,6 +59,14 @@ func (s *State) equal(t *State) bool {
 	return s.Size == t.Size && s.SHA256 == t.SHA256 && s.Target == t.Target && s.SameAttributes(t)
 }
 
+// digest reports whether a state of the file has a digest of as many bytes. Without one, reading a file of that size
+// tells equal nothing.
+func (f *File) digest(size int64) bool {
+	return slices.ContainsFunc([]*State{f.Old, f.New}, func(s *State) bool {
+		return kindIs(s, Regular) && s.Size == size && s.SHA256 != ""
+	})
+}
+
 // SameAttributes reports whether two files have the same extended attributes.
 func (s *State) SameAttributes(t *State) bool {
 	return slices.EqualFunc(s.XAttrs, t.XAttrs, XAttr.equal)

@@ -37,6 +37,8 @@ type reader struct {
 	ctx context.Context
 	// left is how many bytes may still be hashed; nil is no bound.
 	left *int64
+	// like is what a file is compared with, if its digest is of use for that alone.
+	like *File
 }
 
 // state returns the state of a name in a directory; nil if there is none. An unreadable file has no digest. The error
@@ -108,6 +110,9 @@ func (r *reader) content(fd int, s *State) (err error) {
 	}
 	if !r.own && (before.Size > maxHashed || r.left != nil && before.Size > *r.left) {
 		s.binary = true
+		return nil
+	}
+	if r.like != nil && !r.like.digest(before.Size) {
 		return nil
 	}
 	if r.left != nil {

@@ -130,6 +130,7 @@ func (a *applier) dropTemp(u *unit, tmp *unix.Stat_t) (err error) {
 // Its attributes may
 // have been left out.
 func (a *applier) holds(f *File, dir int, name string) bool {
+	a.read.like = f
 	s, err := a.read.state(dir, name)
 	return err == nil && kindIs(s, f.New.Kind) && s.Size == f.New.Size && s.Target == f.New.Target &&
 		(s.SHA256 == f.New.SHA256 || s.SHA256 == "") // its mode may forbid to read it
