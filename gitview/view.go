@@ -255,6 +255,9 @@ func (v *View) BringBack(r *nsjail.Result) (list []*Report) {
 		ch := &r.Changes[i]
 		at := slices.IndexFunc(v.views, func(w view) bool { return w.target == ch.Target })
 		if at < 0 || ch.Mount < 0 {
+			if ch.Mount >= 0 { // views are before it
+				ch.Mount = slices.IndexFunc(v.plain.Mounts, func(m nsjail.Mount) bool { return m.Target == ch.Target })
+			}
 			rest = append(rest, *ch)
 			continue
 		}

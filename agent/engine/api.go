@@ -132,6 +132,8 @@ type Response struct {
 	Mounts []Mount `json:"mounts,omitempty"`
 	// Changes has a set for each share in mode cow that the run has changed.
 	Changes []ChangeSet `json:"changes,omitempty"`
+	// Git has an entry for each git directory of a writable share in which the run has written.
+	Git []GitDir `json:"git,omitempty"`
 	// Truncated is how many bytes of each stream are missing; left out if none is.
 	Truncated *Truncated `json:"truncated,omitempty"`
 	// Narrowed lists what a policy has taken away from the request, a sentence each.

@@ -81,6 +81,9 @@ func (e *Engine) checkShare(c Caller, i int, m *Mount) *nsjail.Refusal {
 	case asked > slices.Index(policy.ShareModes, most):
 		return bad("share_not_allowed", field+".mode", field+": the share "+m.Share+" is allowed as "+most+", and not as "+
 			m.Mode, "leave mode out, or write "+most)
+	case m.Mode == "cow" && e.tenants == nil:
+		return bad("share_not_allowed", field+".mode", field+": this server keeps no changes, since none of its shares has "+
+			"mode cow", "leave mode out, or write ro or "+most)
 	}
 	return nil
 }
@@ -220,6 +223,9 @@ func (e *Engine) tell(r *Response, shown []Mount) {
 		no.Message, no.NextSteps = e.hide(no.Message), slices.Clone(no.NextSteps)
 		for i := range no.NextSteps {
 			no.NextSteps[i] = e.hide(no.NextSteps[i])
+		}
+		if no.Layer == "jail" && foreign(no.Message, shown) { // a git directory or settings outside of the shares
+			no.Message, no.NextSteps = no.Rule+": a share cannot be shown safely", []string{tellOperator}
 		}
 		r.Error = &no
 	}

@@ -93,6 +93,7 @@ func TestMountsThatAreRefused(t *testing.T) {
 		{"share_not_allowed", []Mount{{Target: "/data"}}},
 		{"share_not_allowed", []Mount{{Share: "../data\x00", Target: "/data"}}},
 		{"share_not_allowed", []Mount{{Share: "data", Target: "/data", Mode: "rw"}}},
+		{"share_not_allowed", []Mount{{Share: "scratch", Target: "/data", Mode: "cow"}}},
 		{"bad_mode", []Mount{{Share: "data", Target: "/data", Mode: "RO"}}},
 		{"bad_path", []Mount{{Share: "data", Target: "/data", Path: "../secret"}}},
 		{"bad_path", []Mount{{Share: "data", Target: "/data", Path: "/etc"}}},
@@ -122,7 +123,7 @@ func TestMountsThatAreRefused(t *testing.T) {
 			t.Errorf("%s %.100q: %+v %+v", c.code, fmt.Sprint(c.mounts), a, a.Error)
 		}
 	}
-	a := e.Run(context.Background(), Caller{}, sh("", cases[8].mounts...), nil)
+	a := e.Run(context.Background(), Caller{}, sh("", cases[9].mounts...), nil)
 	if a.Error == nil || a.Error.Rule != "mounts[0].protect[1]" {
 		t.Errorf("%+v", a.Error)
 	}

@@ -67,12 +67,12 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 		ctx = context.WithValue(ctx, putKey{}, func() *nsjail.Refusal { return e.putFiles(c, box, j.ID, r.Files) })
 	}
 	begin := time.Now()
-	res, err := e.chain.Execute(ctx, j)
+	res, git, err := e.execute(ctx, j)
 	err = errors.Join(err, out.close(res))
 	a := answer(j, r, res, err)
 	e.opts.jailFailed(a, err)
 	e.tell(a, shown)
-	a.Changes = e.keep(ctx, c, j, res, begin)
+	a.Git, a.Changes = git, e.keep(ctx, c, j, res, begin)
 	out.put(a)
 	a.Hints = hints(j, res, out.last)
 	out.redact(j, a)
@@ -119,7 +119,7 @@ func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error
 	defer l.track(j)()
 	p := l.parkedFor(j)
 	if p == nil {
-		return l.runner.Execute(ctx, j)
+		return l.runGit(ctx, j)
 	}
 	j.Handover = l.handover(p, j)
 	res, err := l.runner.Execute(ctx, j)

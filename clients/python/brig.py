@@ -172,6 +172,7 @@ class Applied:
     dirs: int = 0
     done: int = 0
     removed: bool = False
+    left_behind: List[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -195,6 +196,7 @@ class Result:
     image: str = ""
     mounts: List[Dict[str, Any]] = field(default_factory=list)
     changes: List[ChangeSet] = field(default_factory=list)
+    git: List[Dict[str, Any]] = field(default_factory=list)
     hints: List[str] = field(default_factory=list)
     enforced: Dict[str, str] = field(default_factory=dict)
     warm: bool = False
@@ -209,7 +211,7 @@ class Result:
     def to_dict(self) -> Dict[str, Any]:
         """The result as a model may read it: how it ended and what it said, without what is empty."""
         d = dataclasses.asdict(self)
-        more = ("signal", "stderr", "timed_out", "limits_hit", "violations", "denials", "truncated", "narrowed", "changes", "hints", "error")
+        more = ("signal", "stderr", "timed_out", "limits_hit", "violations", "denials", "truncated", "narrowed", "changes", "git", "hints", "error")
         return {**{k: d[k] for k in ("status", "exit_code", "stdout")}, **{k: d[k] for k in more if d[k]}}
 
 

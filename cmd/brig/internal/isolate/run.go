@@ -73,6 +73,10 @@ func (c *call) execute(j *job, id identity) (int, error) {
 		return 0, err
 	}
 	defer runner.Close()
+	view, err := r.views(ctx, j)
+	if err != nil {
+		return 0, err
+	}
 	r.cmd = runner.CommandSpec(ctx, j.spec)
 	if err := r.streams(ctx, j, id); err != nil {
 		return 0, err
@@ -89,6 +93,9 @@ func (c *call) execute(j *job, id identity) (int, error) {
 		return 0, err
 	}
 	result, err := r.cmd.Wait()
+	if view != nil {
+		err = errors.Join(err, r.bringBack(view, result))
+	}
 	if err == nil && r.interrupted.Load() == int32(unix.SIGABRT) { // isolate's own, and not the program's end
 		err = errorf("Sandbox keeper received fatal signal %d", unix.SIGABRT)
 	}

@@ -37,6 +37,7 @@ type job struct {
 	spec   nsjail.Spec
 	temps  []string // the names in dir/tmp of temporary directories
 	places []place
+	shared bool // a rule of the caller's shares a directory for writing
 }
 
 // noLimit is a limit on memory that no machine meets: with it a group counts, and does not limit.
@@ -64,7 +65,6 @@ func (o *Options) translate(f *facts) (*job, error) {
 	if !o.standard() {
 		s.Rootfs.Path = filepath.Join(f.dir, "root")
 	}
-	shared := o.Special
 	for i := range o.Rules {
 		r := &o.Rules[i]
 		if r.Default && o.NoDefault || r.Outside == "" {
@@ -73,13 +73,13 @@ func (o *Options) translate(f *facts) (*job, error) {
 		if err := j.rule(r, f); err != nil {
 			return nil, fmt.Errorf("--dir: %s: %w", words.Quote(r.Inside), err)
 		}
-		shared = shared || !r.Default && r.has("rw") && !r.has("tmp") && !r.has("fs")
+		j.shared = j.shared || !r.Default && r.has("rw") && !r.has("tmp") && !r.has("fs")
 	}
 	if s.Rootfs.Path == "" && !slices.ContainsFunc(j.places, inEtc) { // no rule names it, so it is empty
 		s.Mounts = append(s.Mounts, nsjail.Mount{Type: nsjail.MountBind, Source: filepath.Join(f.dir, "root"),
 			Target: "/etc", Plain: true, Live: true})
 	}
-	if shared { // the caller shares a directory for writing, as a way to another program: FIFOs are expected there
+	if o.Special || j.shared { // as a way to another program: FIFOs are expected there
 		s.Optional = []string{"sockets"}
 	}
 	return j, nil

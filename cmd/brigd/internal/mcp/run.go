@@ -200,6 +200,9 @@ func told(a *engine.Response) []string {
 	}
 	b.WriteString(denied(a.Denials))
 	b.WriteString(changesText(a.Changes))
+	for _, g := range a.Git {
+		b.WriteString(g.String())
+	}
 	for _, s := range a.Hints {
 		fmt.Fprintf(&b, "A guess: %s\n", s)
 	}
