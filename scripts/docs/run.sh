@@ -8,9 +8,11 @@ groups= # a word for the list: the command needs a control group
 servers=() section='' failed=0 done=0 own=0
 
 ended() { # ends the background programs
+	local each n
 	for each in "${servers[@]}"; do
 		kill -- "-$each" 2>/dev/null
 		wait "$each" 2>/dev/null
+		for n in $(seq 100); do kill -0 -- "-$each" 2>/dev/null || break; sleep 0.1; done # what the shell had started
 	done
 	servers=()
 	rm -f brigd.sock
