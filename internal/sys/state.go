@@ -32,9 +32,9 @@ var RootStore = "/var/lib/brig"
 var tempDirs = []string{"/var/tmp", "/tmp"}
 
 // StateDir returns where brig keeps this user's notes and change sets: RootStore for root. For others it is
-// $XDG_STATE_HOME/brig, or else ~/.local/state/brig where that can be written. Where it cannot (HOME is /nonexistent, or
-// another user's), it is brig-UID in /var/tmp or /tmp, a directory of this user alone. It is "" if XDG_STATE_HOME and
-// HOME are no absolute paths and nothing can be written.
+// $XDG_STATE_HOME/brig, or else ~/.local/state/brig where that can be written. Where it cannot (HOME is /nonexistent,
+// or another user's), it is brig-UID in /var/tmp or /tmp, a directory of this user alone. It is "" if XDG_STATE_HOME
+// and HOME are no absolute paths and nothing can be written.
 func StateDir() string {
 	own := ownDir("XDG_STATE_HOME", ".local/state")
 	if os.Geteuid() == 0 || filepath.IsAbs(os.Getenv("XDG_STATE_HOME")) || mayWrite(own) {

@@ -34,7 +34,8 @@ type Front struct {
 func NewFront(q *Queue, count func(engine.Caller) *nsjail.Refusal) (*Front, error) {
 	f := &Front{Queue: q, count: count, counted: func(c engine.Caller) bool { return c.Grant != nil },
 		inbox: nats.NewInbox() + ".", waiters: map[string][]*waiter{},
-		asking: turns{busy: map[string]chan struct{}{}}, filling: turns{busy: map[string]chan struct{}{}}, packing: newPacking()}
+		asking: turns{busy: map[string]chan struct{}{}}, filling: turns{busy: map[string]chan struct{}{}},
+		packing: newPacking()}
 	s, err := q.nc.Subscribe(f.inbox+"*", f.arrived)
 	if err != nil {
 		return nil, err
