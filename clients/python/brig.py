@@ -362,12 +362,15 @@ def _field(text: bytes, name: str, kind: Type[_T]) -> _T:
     return value
 
 
+_PACKAGED = "/run/brigd/brigd.sock"  # of the package's brigd.socket
+
+
 def default_socket() -> str:
-    """Where brigd listens if nobody says otherwise."""
+    """Where brigd listens if nobody says otherwise. If nobody listens there, a Client takes /run/brigd/brigd.sock."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     if runtime:
         return os.path.join(runtime, "brigd.sock")
-    return "/run/brigd/brigd.sock" if os.geteuid() == 0 else "/tmp/brigd-%d/brigd.sock" % os.geteuid()
+    return _PACKAGED if os.geteuid() == 0 else "/tmp/brigd-%d/brigd.sock" % os.geteuid()
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -375,21 +378,44 @@ class _UnixConnection(http.client.HTTPConnection):
 
     def __init__(self, path: str, timeout: Optional[float], private: bool, peer_uid: Optional[int]) -> None:
         super().__init__("localhost", timeout=timeout)
-        self._path, self._private, self._peer_uid = path, private, peer_uid
+        self._path, self._private, self._peer_uid, self._foreign = path, private, peer_uid, False
 
     def connect(self) -> None:
-        if self._private:
-            self._check_directory()
-        self.sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+        try:
+            self._connect()
+        except (FileNotFoundError, ConnectionRefusedError):
+            if not self._private or self._path == _PACKAGED or not os.path.exists(_PACKAGED):
+                raise
+            self._path = _PACKAGED
+            self._connect()
         # SO_PEERCRED of unix(7): pid, uid and gid of the process that called listen(2).
         peer = self.sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, struct.calcsize("3i"))
         _, uid, _ = struct.unpack("3i", peer)
+        self._foreign = uid != os.geteuid()
         if uid not in (0, os.geteuid(), self._peer_uid):
             self.close()
             raise Untrusted("uid %d listens at %s, and is neither root nor you; "
                             "if that is whom you mean, pass peer_uid=%d" % (uid, self._path, uid))
+
+    def _connect(self) -> None:
+        if self._private and self._path != _PACKAGED:  # root's own is in /run, where nobody else makes a directory
+            self._check_directory()
+        self.sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        try:
+            self.sock.connect(self._path)
+        except BaseException:
+            self.close()
+            raise
+
+    def hint(self, e: Exception) -> str:
+        """Return what to do about an error, of a brigd that does not admit this user or of none."""
+        if isinstance(e, PermissionError) or self._foreign and os.geteuid() != 0 and isinstance(e, ConnectionError):
+            how = "--allow-uid"
+            if self._path == _PACKAGED:
+                how = '"allow_uids" in /etc/brig/brigd.json, with SocketMode=0666 for brigd.socket'
+            return "the brigd at %s admits user %d once its operator adds that to %s" % (self._path, os.geteuid(), how)
+        return "is brigd running?"
 
     def _check_directory(self) -> None:
         directory = os.path.dirname(self._path)
@@ -517,7 +543,8 @@ class Client:
                 no = self._refusal(answer)
             except (OSError, http.client.HTTPException) as e:
                 connection.close()
-                raise Unreachable("%s: %s; is brigd running?" % (self._where, e or type(e).__name__)) from e
+                hint = connection.hint(e) if isinstance(connection, _UnixConnection) else "is brigd running?"
+                raise Unreachable("%s: %s; %s" % (self._where, e or type(e).__name__, hint)) from e
             except BaseException:
                 connection.close()
                 raise

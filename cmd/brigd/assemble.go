@@ -100,6 +100,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 	if err = p.engine.Prestart(ctx); err != nil {
 		return p, fmt.Errorf("--warm: %w", err)
 	}
+	p.caution(&o)
 	if c.GoCache {
 		go p.fillGoCache(ctx)
 	}

@@ -257,6 +257,29 @@ class Socket(unittest.TestCase):
         with unittest.mock.patch.dict(os.environ, XDG_RUNTIME_DIR=directory + "/link"), self.assertRaises(brig.Untrusted):
             brig.Client().version()
 
+    def test_the_socket_of_the_package_is_taken_if_there_is_no_other(self) -> None:
+        own = os.path.dirname(self.path) + "/own"
+        os.mkdir(own, 0o700)
+        answer = b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"
+        with unittest.mock.patch.dict(os.environ, XDG_RUNTIME_DIR=own), unittest.mock.patch.object(brig, "_PACKAGED", self.path):
+            for directory in (own, own + "/missing"):
+                with unittest.mock.patch.dict(os.environ, XDG_RUNTIME_DIR=directory), Early(self.path, answer), self.assertRaises(brig.NotFound):
+                    brig.Client().version()
+                os.remove(self.path)
+            with self.assertRaises(brig.Unreachable) as why:  # nobody is anywhere
+                brig.Client().version()
+            self.assertIn("is brigd running?", str(why.exception))
+            with open(self.path, "w"), unittest.mock.patch("socket.socket.connect", side_effect=[ConnectionRefusedError(), PermissionError("no")]):
+                with self.assertRaises(brig.Unreachable) as why:  # closed to the caller
+                    brig.Client().version()
+            self.assertIn("allow_uids", str(why.exception))
+        os.remove(self.path)
+        uid = os.geteuid() + 1
+        with unittest.mock.patch("socket.socket.getsockopt", return_value=struct.pack("3i", 1, 0, 0)), unittest.mock.patch("os.geteuid", return_value=uid):
+            with Early(self.path, b""), self.assertRaises(brig.Unreachable) as why:  # it closes the connection
+                brig.Client(self.path).version()
+        self.assertIn("admits user %d once its operator adds that to --allow-uid" % uid, str(why.exception))
+
 
 class Source(unittest.TestCase):
     def test_everything_public_is_annotated_and_documented(self) -> None:

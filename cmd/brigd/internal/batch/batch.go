@@ -38,7 +38,7 @@ Usage: brigd submit [FLAG...] -- COMMAND [ARG...]
 
 They speak to a brigd at a Unix socket, which has a queue (brigd serve --jetstream). $BRIGD_TOKEN is sent if it is set.
 
-  --socket PATH   the socket of brigd; its default one if left out
+  --socket PATH   the socket of brigd; if left out its default one, or else /run/brigd/brigd.sock
 
 submit puts a command into the queue. It runs there with brigd's defaults, whatever becomes of this program.
   --wait          wait for its end
@@ -64,9 +64,10 @@ type client struct {
 	http      http.Client
 	command   []string // behind --
 
-	socket, key, jobs, results, plot string
-	priority, parallel               int
-	wait, json                       bool
+	brigd                    listen.Dialer
+	key, jobs, results, plot string
+	priority, parallel       int
+	wait, json               bool
 }
 
 // Submit runs brigd submit.
@@ -101,7 +102,7 @@ func run(name string, args []string, stdout, stderr io.Writer) int {
 			Flags: "socket jobs out parallel plot"},
 		{Name: "queue", Args: "[result|cancel|requeue ID]", Most: 2, Run: with(c.queue), Flags: "socket json"}}}
 	f := &s.Flags
-	for name, to := range map[string]*string{"socket": &c.socket, "key": &c.key, "jobs": &c.jobs, "out": &c.results,
+	for name, to := range map[string]*string{"socket": &c.brigd.Path, "key": &c.key, "jobs": &c.jobs, "out": &c.results,
 		"plot": &c.plot} {
 		f.StringVar(to, name, "", "")
 	}
@@ -113,14 +114,7 @@ func run(name string, args []string, stdout, stderr io.Writer) int {
 }
 
 func (c *client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	path := c.socket
-	if path == "" {
-		var err error
-		if path, err = listen.DefaultPath(); err != nil {
-			return nil, err
-		}
-	}
-	return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	return c.brigd.Dial(ctx)
 }
 
 // exitTimeout is the exit code of brig run for a command that its time limit has ended.
@@ -148,7 +142,7 @@ func (c *client) call(ctx context.Context, method, path string, body []byte, out
 	}
 	w, err := c.http.Do(r)
 	if err != nil {
-		return time.Second, fmt.Errorf("brigd does not answer: %w; start it, or name its socket with --socket", err)
+		return time.Second, fmt.Errorf("brigd does not answer: %w", c.brigd.Explain(err))
 	}
 	defer w.Body.Close()
 	text, err := io.ReadAll(w.Body)
