@@ -34,6 +34,9 @@ func (h *Host) lookTier(s *spec.Spec) error {
 	if owns {
 		h.Tasks = tasks(h.PayloadUID)
 	}
+	if err := h.tierGit(s); err != nil {
+		return err
+	}
 	for i, m := range s.Mounts {
 		if src := h.Sources[spec.SourceKey(i)]; m.Writable && src.Permits(h.PayloadUID, h.PayloadGID)&2 == 0 && h.Drop {
 			return spec.CallerError(spec.SourceKey(i), words.Quote(m.Source)+" is not writable for uid "+

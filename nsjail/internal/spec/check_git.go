@@ -29,7 +29,7 @@ func (c *checker) git(s *Spec) {
 		c.add("git", words.Quote(string(s.Git))+" is not how git directories are shown", "write "+words.Or(GitModes))
 	case s.Tier == TierProcess && s.Git != GitRW:
 		c.add("git", "the process tier mounts nothing, and Landlock cannot take back a part of a writable directory",
-			"bind what has no .git, or write rw")
+			"leave it out for what has no .git, or write rw")
 	case s.Tier == "" && !slices.Contains(s.Protect, ProtectGit):
 		c.add("git", "no writable mount is protected from what git acts on", "add a writable mount, or leave it out")
 	}
