@@ -24,6 +24,8 @@ type Report struct {
 	// Conflicts are files that the host has changed while the payload ran, or holds a lock of git's on. They are the
 	// host's.
 	Conflicts []string `json:"conflicts,omitempty"`
+	// ReadOnly is why the payload could write nothing there, if there is no view.
+	ReadOnly string `json:"read_only,omitempty"`
 	// Error is why not all data came to the host.
 	Error string `json:"error,omitempty"`
 
@@ -63,6 +65,9 @@ func (r *Report) Lines() (lines []string) {
 	dir := words.Printable(r.Dir)
 	if r.Error != "" {
 		lines = append(lines, fmt.Sprintf("%s: not all of the run's commits could be kept: %s", dir, r.Error))
+	}
+	if r.ReadOnly != "" {
+		lines = append(lines, fmt.Sprintf("%s: it was read-only, since %s; --git rw shows it writable", dir, r.ReadOnly))
 	}
 	if len(r.Conflicts) > 0 {
 		lines = append(lines, fmt.Sprintf("%s: the host has changed %s while the command ran, and keeps its own; the run's "+

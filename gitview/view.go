@@ -34,6 +34,7 @@ type View struct {
 
 	plain   nsjail.Spec // without views
 	views   []view
+	without []*Report // of git directories that are read-only
 	started int64
 	step    func(string)
 }
@@ -161,6 +162,14 @@ func (v *View) area(s *nsjail.Spec, a area, list []repository.GitDir) error {
 		if err != nil {
 			return err
 		}
+		if name, owner := foreign(f); name != "" {
+			v.without = append(v.without, &Report{Dir: path.Join(m.Source, rel), Target: target,
+				ReadOnly: words.Quote(name) + " is of " + owner + ", whom the jail does not know"})
+			if err := f.Close(); err != nil {
+				return err
+			}
+			continue
+		}
 		v.add(target, v.cow(g.Path, target, f, m.Held))
 		v.views = append(v.views, view{path.Join(m.Source, rel), target, "", rel, f})
 	}
@@ -250,6 +259,7 @@ func (v *View) BringBack(r *nsjail.Result) (list []*Report) {
 	if v == nil || r == nil {
 		return nil
 	}
+	list = v.without
 	rest := r.Changes[:0:0]
 	for i := range r.Changes {
 		ch := &r.Changes[i]

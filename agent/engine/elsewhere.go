@@ -27,7 +27,9 @@ func NewRecorder(l *audit.Log) *Recorder {
 type Sender struct{ Agent, Token string }
 
 // SenderOf returns the Sender of a request.
-func SenderOf(c Caller, r *Request) Sender { return Sender{cmp.Or(c.Agent, r.Agent, c.Name()), c.Grant.id()} }
+func SenderOf(c Caller, r *Request) Sender {
+	return Sender{cmp.Or(c.Agent, r.Agent, c.Name()), c.Grant.id()}
+}
 
 // Sent records a run before it is sent. If it returns a Refusal, the run must not be sent.
 func (l *Recorder) Sent(s Sender, r *Request) *nsjail.Refusal {

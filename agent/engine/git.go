@@ -71,6 +71,10 @@ func (e *Engine) runGit(ctx context.Context, j *nsjail.Job) (*nsjail.Result, err
 	}
 	if to, ok := ctx.Value(gitKey{}).(*[]GitDir); ok {
 		for _, r := range list {
+			if r.ReadOnly != "" {
+				res.Enforced["git"] = r.Target + " is read-only: " + r.ReadOnly
+				continue
+			}
 			*to = append(*to, GitDir{r.Target, r.Files, r.Removed, r.LeftBehind, r.Left, r.Conflicts, e.hide(r.Error)})
 		}
 	}
