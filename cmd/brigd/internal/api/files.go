@@ -8,10 +8,13 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"brig/agent/engine"
 	"brig/cmd/brigd/internal/front"
+	"brig/nsjail"
 )
 
 // yes reports whether a parameter of the query is 1 or true.
@@ -29,6 +32,20 @@ func (c *call) listFiles() (any, error) {
 func (c *call) pathAllowed() (any, error) {
 	yes, err := c.Engine.Allowed(c.Caller, c.id, c.query.Get("path"), c.yes("write"))
 	return PathAllowed{yes}, err
+}
+
+// roots are directories that a jail's root may have: a path in a URL that begins with one is absolute.
+var roots = strings.Fields("bin boot code data dev etc home input lib lib32 lib64 libx32 lost+found media mnt opt output " +
+	"proc root run sbin srv sys tmp usr var work")
+
+// file returns the path of the file that a request is about. One that is not absolute is below /work, as relative
+// paths are in all requests. Another brigd sends absolute ones only.
+func (c *call) file() string {
+	first, _, _ := strings.Cut(c.path[1:], "/")
+	if c.Caller.Counted || slices.Contains(roots, first) {
+		return c.path
+	}
+	return nsjail.DefaultWorkdir + c.path
 }
 
 // upload is the body of a request that writes a file. It records the error that ended the body, since its reader may
@@ -63,7 +80,7 @@ func (c *call) putFile() (any, error) {
 	c.ReadTime(8 * c.BodyTime)
 	defer c.ReadTime(0)
 	u := &upload{body: http.MaxBytesReader(c, c.R.Body, c.MaxFile)}
-	info, err := c.Engine.PutFile(c.Caller, c.id, c.path, u, mode)
+	info, err := c.Engine.PutFile(c.Caller, c.id, c.file(), u, mode)
 	if c.Taken = u.done; u.failed != nil {
 		return nil, c.BodyFailed(u.failed, c.MaxFile)
 	}
@@ -86,7 +103,7 @@ func (c *call) mode() (fs.FileMode, error) {
 // getFile answers GET of a file. The answer has the size at the time of opening: bytes that a run appends are left out,
 // and if a run shortens the file, or the sandbox is removed, the connection is closed before the announced end.
 func (c *call) getFile() (any, error) {
-	f, info, err := c.Engine.GetFile(c.Caller, c.id, c.path)
+	f, info, err := c.Engine.GetFile(c.Caller, c.id, c.file())
 	if err != nil {
 		return nil, err
 	}
@@ -117,4 +134,4 @@ func (c *call) getFile() (any, error) {
 	return nil, nil
 }
 
-func (c *call) deleteFile() (any, error) { return nil, c.Engine.DeleteFile(c.Caller, c.id, c.path) }
+func (c *call) deleteFile() (any, error) { return nil, c.Engine.DeleteFile(c.Caller, c.id, c.file()) }

@@ -100,8 +100,8 @@ func (rt *route) parameters() []object {
 	}
 	if strings.Contains(rt.path, "{path}") {
 		list = append(list, object{"name": "path", "in": "path", "required": true, "schema": text,
-			"description": "the path in the jail without its first slash; slashes stand for themselves, each name is " +
-				"percent-encoded for itself"})
+			"description": "the path in the jail without its first slash, or a path below /work; slashes stand for " +
+				"themselves, each name is percent-encoded for itself"})
 	}
 	if rt.later {
 		for _, h := range queueHeaders {

@@ -246,6 +246,15 @@ func TestRealFiles(t *testing.T) {
 			t.Errorf("%s: %v", query, answer.Allowed)
 		}
 	}
+	for name, want := range map[string]string{"a.py": "/work/a.py", "src/a.py": "/work/src/a.py", "output/b": "/output/b",
+		"work/work": "/work/work"} {
+		var info engine.FileInfo
+		g.do(200, "PUT", at+"/files/"+name, name).into(t, &info)
+		if info.Path != want || string(g.do(200, "GET", at+"/files"+want, "").text) != name {
+			t.Errorf("%s is %s", name, info.Path)
+		}
+		g.do(204, "DELETE", at+"/files/"+name, "")
+	}
 	g.refused(403, "outside_sandbox", "GET", at+"/files/etc/passwd", "")
 	g.refused(403, "outside_sandbox", "PUT", at+"/files/usr/bin/x", "x")
 	g.refused(403, "symlink", "PUT", at+"/files/work/dir/x", "x")

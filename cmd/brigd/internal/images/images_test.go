@@ -240,7 +240,7 @@ func TestPull(t *testing.T) {
 		"may have 5: --max-bytes":             {"--insecure", "--platform", "linux/amd64", "--max-bytes", "5", tag},
 		"is not a size; write a whole number": {"--max-bytes", "x", tag},
 		"write brigd image pull NAME":         {},
-		"flag provided but not defined: -foo": {"--foo"},
+		`"--foo" is not a flag`:               {"--foo"},
 	} {
 		if want == "more than 1 files: --max-files" {
 			r.run(0, "rm", digest(t, ours))

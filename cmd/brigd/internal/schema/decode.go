@@ -57,6 +57,13 @@ func unmarshaler(r *strictjson.Reader, path string, to any) (bool, error) {
 	return true, r.Fail(path, u.UnmarshalJSON(raw))
 }
 
+// examples of lists and objects in requests.
+var examples = map[string]string{
+	"cmd": `["ls", "-l"]`, "args": `["-v", "file"]`, "network": `["example.org:443"]`,
+	"mounts": `[{"share": "data", "target": "/data"}]`, "env": `{"NAME": "value"}`, "secrets": `{"API_KEY": "value"}`,
+	"files": `{"a.txt": "its text"}`,
+}
+
 // render converts an error to the form of an answer, which repeats little of the input.
 func render(e *strictjson.Error) error {
 	out := &Error{Code: string(e.Code)}
@@ -65,8 +72,11 @@ func render(e *strictjson.Error) error {
 	case strictjson.Syntax, strictjson.Early, strictjson.Trailing:
 		out.Code = "syntax"
 	case strictjson.WrongType:
-		if out.Message = "it is " + kind(e.Got); e.Got == nil {
+		out.Message = "it is " + kind(e.Got)
+		if e.Got == nil {
 			out.Fix = "leave it out, or write a value"
+		} else if example := examples[out.Path]; example != "" {
+			out.Fix += ", as in " + example
 		}
 	case strictjson.Misfit:
 		out.Code = string(strictjson.WrongType)

@@ -157,6 +157,24 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 }
 
+// TestExamples: what should be a list or an object is answered with one of its kind.
+func TestExamples(t *testing.T) {
+	var r struct {
+		Network []string          `json:"network"`
+		Env     map[string]string `json:"env"`
+	}
+	for body, want := range map[string]string{
+		`{"network":{"allow":["a"]}}`: `network: it is an object; write a list of strings, as in ["example.org:443"]`,
+		`{"network":[1]}`:             `network[0]: it is the number 1; write a string`,
+		`{"env":["A=b"]}`:             `env: it is a list; write an object, as in {"NAME": "value"}`,
+		`{"env":null}`:                `env: it is null; leave it out, or write a value`,
+	} {
+		if err := Decode([]byte(body), &r); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %q", body, err, want)
+		}
+	}
+}
+
 // TestCommandLine: a command line in the place of a list of words is answered with the list.
 func TestCommandLine(t *testing.T) {
 	var r struct {
@@ -164,8 +182,8 @@ func TestCommandLine(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"cmd":"python3 a.py"}`: `cmd: it is a string, and no shell reads cmd; You mean {"cmd": ["sh", "-c", "python3 a.py"]}.`,
-		`{"cmd":["x"]}`:          "", `{"cmd":""}`: "cmd: it is a string; write a list of strings",
-		`{"cmd":7}`: "cmd: it is the number 7; write a list of strings",
+		`{"cmd":["x"]}`:          "", `{"cmd":""}`: "cmd: it is a string; write a list of strings, as in [\"ls\", \"-l\"]",
+		`{"cmd":7}`: "cmd: it is the number 7; write a list of strings, as in [\"ls\", \"-l\"]",
 	} {
 		err := Command(Decode([]byte(body), &r), []byte(body))
 		if (err == nil) != (want == "") || err != nil && err.Error() != want {

@@ -106,7 +106,7 @@ func (s *Set) call(v *Verb, args []string) error {
 	case errors.Is(err, flag.ErrHelp):
 		return err
 	case err != nil:
-		return fmt.Errorf("%w; %s --help lists the flags", err, s.Name)
+		return s.flagError(err, v, args)
 	case len(list) < v.Least || len(list) > v.Most:
 		return fmt.Errorf("write %s; --help has examples", strings.TrimSpace(s.Name+" "+v.Name+" "+v.Args))
 	}
