@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -121,6 +122,9 @@ func (a *applier) plan(chosen []*File) error {
 		}
 		if p := a.protected(f); p != "" && t != nil {
 			reason = fmt.Sprintf("it is protected; --force=%s permits the change", GitQuote(p))
+		}
+		if in := a.git.sorted[a.all[f.index]]; reason != "" && in != nil && path.Base(string(f.Path)) == "index" {
+			reason += " (git status alone writes it, too)"
 		}
 		switch {
 		case reason != "":

@@ -78,6 +78,28 @@ func TestBringBack(t *testing.T) {
 	}
 }
 
+// TestRefreshedIndex: `git status` of the host is no change of the index, and another one is.
+func TestRefreshedIndex(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	for script, conflicts := range map[string]int{"touch -d 2001-01-01 a; git status": 0, "echo 3 >b; git add b": 1, "cat .git/index >i; cat i >.git/index": 1} {
+		top := t.TempDir()
+		onHost(t, top, "mkdir r upper; cd r; "+history+"; cp -r . ../run; cd ../run; echo x >x; git add x; mv .git/index ../upper")
+		dir := must.Get(os.Open(top + "/r/.git"))(t)
+		index := openIndex(dir)
+		defer func() { must.Do(t, errors.Join(dir.Close(), index.Close())) }()
+		onHost(t, top+"/r", script)
+		upper := must.Get(os.Open(top + "/upper"))(t)
+		defer upper.Close()
+		c := &comparer{report: &Report{}, started: 1, index: index, known: map[string]bool{}, takesBack: func(string) bool { return false }}
+		must.Do(t, c.bring(dir, upper, nil))
+		if len(c.report.Conflicts) != conflicts || c.report.Files != 1-conflicts {
+			t.Errorf("%s: %+v", script, c.report)
+		}
+	}
+}
+
 // TestRemovals: whiteouts remove data, an opaque directory all that it hides, and nothing makes a repository invalid.
 func TestRemovals(t *testing.T) {
 	if os.Geteuid() != 0 {

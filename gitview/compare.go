@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -37,6 +38,7 @@ type comparer struct {
 	prefix  string // the path of the directory in its git directory, "" for all of it
 	top     int    // the directory of the host
 	started int64  // when the run began, in nanoseconds since 1970
+	index   *os.File
 	// takesBack reports whether the caller has taken the protection of a path in the git directory back.
 	takesBack func(string) bool
 	puts      []change
@@ -214,7 +216,7 @@ func (c *comparer) file(upper, base int, name, rel string, p *gitdata.Place, old
 			return nil
 		}
 	}
-	if c.raced(old) {
+	if c.raced(base, name, rel, old) {
 		c.report.conflict(p.Name)
 		return nil
 	}
@@ -222,9 +224,10 @@ func (c *comparer) file(upper, base int, name, rel string, p *gitdata.Place, old
 	return nil
 }
 
-// raced reports whether the host has changed a file since the run began.
-func (c *comparer) raced(old *unix.Stat_t) bool {
-	return old != nil && !isDir(old) && old.Ctim.Nano() > c.started
+// raced reports whether the host has changed a file since the run began. `git status` of the host writes the index
+// again, with other times of the same files.
+func (c *comparer) raced(base int, name, rel string, old *unix.Stat_t) bool {
+	return old != nil && !isDir(old) && old.Ctim.Nano() > c.started && (rel != "index" || !c.refreshed(base, name, old))
 }
 
 // gone notes that the payload has removed what the host has at a name.
@@ -240,7 +243,7 @@ func (c *comparer) gone(base int, name, rel string) error {
 	case !p.Kind.IsData(), !isDir(old) && (!isRegular(old) || p.Keep):
 		c.report.stay(p.Name + " (removed)")
 		return nil
-	case c.raced(old):
+	case c.raced(base, name, rel, old):
 		c.report.conflict(p.Name)
 		return nil
 	case isDir(old):

@@ -45,6 +45,7 @@ type view struct {
 	prefix      string // in the git directory, if a part of one is shown
 	name        string // of the git directory below the bind, for "!PATH" of Spec.Protect
 	file        *os.File
+	index       *os.File // as it was before the run; nil if there is none
 }
 
 // area is a directory or file of the host that the payload may write to, or to a copy of it.
@@ -139,7 +140,7 @@ func (v *View) area(s *nsjail.Spec, a area, list []repository.GitDir) error {
 			prefix := strings.TrimPrefix(strings.TrimPrefix(a.real, in), "/")
 			at := v.index(m.Target)
 			v.Spec.Mounts[at] = v.cow(a.real, m.Target, f, m.Held)
-			v.views = append(v.views, view{m.Source, m.Target, prefix, path.Base(in), f})
+			v.views = append(v.views, view{m.Source, m.Target, prefix, path.Base(in), f, openIndex(f)})
 		}
 		return err
 	}
@@ -171,7 +172,7 @@ func (v *View) area(s *nsjail.Spec, a area, list []repository.GitDir) error {
 			continue
 		}
 		v.add(target, v.cow(g.Path, target, f, m.Held))
-		v.views = append(v.views, view{path.Join(m.Source, rel), target, "", rel, f})
+		v.views = append(v.views, view{path.Join(m.Source, rel), target, "", rel, f, openIndex(f)})
 	}
 	return nil
 }
@@ -248,6 +249,9 @@ func (v *View) Close() (err error) {
 	if v != nil {
 		for _, w := range v.views {
 			err = errors.Join(err, w.file.Close())
+			if w.index != nil {
+				err = errors.Join(err, w.index.Close())
+			}
 		}
 	}
 	return err
@@ -273,7 +277,7 @@ func (v *View) BringBack(r *nsjail.Result) (list []*Report) {
 		}
 		w := &v.views[at]
 		report := &Report{Dir: w.dir, Target: w.target}
-		c := &comparer{report: report, prefix: w.prefix, started: v.started, known: map[string]bool{},
+		c := &comparer{report: report, prefix: w.prefix, started: v.started, index: w.index, known: map[string]bool{},
 			takesBack: func(p string) bool { return v.plain.TakesBack(path.Join(w.name, p), path.Join(w.target, p)) }}
 		err := c.bring(ch.Base, ch.Upper, v.step)
 		if err = errors.Join(err, ch.Close()); err != nil {

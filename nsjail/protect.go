@@ -59,6 +59,7 @@ func (c *Cmd) removeGhosts() error {
 				unix.Lstat(p.Path, &st) == nil && uint64(st.Dev) == p.Dev && st.Ino == p.Ino {
 				continue
 			}
+			c.result.Replaced = append(c.result.Replaced, p.Target)
 			c.result.Notes = append(slices.Clip(c.result.Notes), words.Quote(p.Target)+" was replaced from outside of the "+
 				"jail while it ran, and was not protected from then on: look at it")
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,8 +86,9 @@ func TestProtectReplaced(t *testing.T) {
 	rest, rerr := io.ReadAll(out)
 	res, err := c.Wait()
 	must.Do(t, errors.Join(werr, rerr, err, in.Close()))
-	if notes := strings.Join(res.Notes, "\n"); !strings.Contains(notes, `"/work/.envrc" was replaced from outside`) {
-		t.Errorf("%q, notes %q", rest, notes)
+	if notes := strings.Join(res.Notes, "\n"); !strings.Contains(notes, `"/work/.envrc" was replaced from outside`) ||
+		!slices.Contains(res.Replaced, "/work/.envrc") {
+		t.Errorf("%q, notes %q, %q", rest, notes, res.Replaced)
 	}
 	if left := sockets(t, dir); left != "" {
 		t.Errorf("left: %s", left)

@@ -61,6 +61,8 @@ type Result struct {
 	// Enforced states what enforced each mechanism, or why it was not enforced.
 	Enforced map[string]string `json:"enforced,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
+	// Replaced are paths of the jail that were replaced from outside while it ran, and were not protected from then on.
+	Replaced []string `json:"replaced,omitempty"`
 	// Warm means that the payload was started before the run was known: see Cmd.Handover. Usage counts its start.
 	Warm bool `json:"warm,omitempty"`
 	// Phases are the durations of the phases of the run.

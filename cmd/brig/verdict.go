@@ -9,6 +9,7 @@ import (
 
 	"brig/denial"
 	"brig/internal/cli"
+	"brig/internal/words"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,14 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.St
 	}
 	if line := verdict(c.Plan(), inv, result); line != "" {
 		std.Say("%s", line)
+	}
+	if len(result.Replaced) > 0 && !inv.json { // also by the end of a run whose notes are in another place
+		more := ""
+		if n := len(result.Replaced) - 1; n > 0 {
+			more = " and " + strconv.Itoa(n) + " more"
+		}
+		std.Say("%s%s: replaced from outside of the jail while it ran, and not protected from then on: look there",
+			words.Quote(result.Replaced[0]), more)
 	}
 	if line := denial.Line(result.Denials); line != "" && result.Status != nsjail.StatusOK && !inv.json {
 		std.Say("%s", line)
