@@ -18,7 +18,8 @@ func openIndex(dir *os.File) *os.File {
 	return os.NewFile(uintptr(fd), "index")
 }
 
-// refreshed reports whether the host's index is another file than before the run, and says the same.
+// refreshed reports whether the host's index is another file than before the run with the same
+// entries.
 func (c *comparer) refreshed(base int, name string, now *unix.Stat_t) bool {
 	var was unix.Stat_t
 	if c.index == nil || sys.Control(c.index, func(fd int) error { return unix.Fstat(fd, &was) }) != nil ||

@@ -19,7 +19,7 @@ func SameIndex(a, b []byte) bool {
 	return false
 }
 
-// entries returns what an index says without results of stat(2), and caches.
+// entries returns an index without results of stat(2) and caches.
 func entries(index []byte, hash int) (kept []byte, ok bool) {
 	const fixed = 40 // ctime, mtime, dev, ino, mode, uid, gid, size
 	be := binary.BigEndian

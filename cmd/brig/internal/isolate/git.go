@@ -26,7 +26,7 @@ func (r *running) views(ctx context.Context, j *job) (*gitview.View, error) {
 	return v, err
 }
 
-// bringBack brings back what the program has written there, as far as it is data, and says what stays behind.
+// bringBack brings back what the program has written there, as far as it is data, and prints what stays behind.
 func (r *running) bringBack(v *gitview.View, result *nsjail.Result) (err error) {
 	for _, report := range v.BringBack(result) {
 		for _, line := range report.Lines() {
