@@ -35,8 +35,8 @@ func (c *call) pathAllowed() (any, error) {
 }
 
 // roots are directories that a jail's root may have: a path in a URL that begins with one is absolute.
-var roots = strings.Fields("bin boot code data dev etc home input lib lib32 lib64 libx32 lost+found media mnt opt output " +
-	"proc root run sbin srv sys tmp usr var work")
+var roots = strings.Fields("bin boot code data dev etc home input lib lib32 lib64 libx32 lost+found media mnt opt " +
+	"output proc root run sbin srv sys tmp usr var work")
 
 // file returns the path of the file that a request is about. One that is not absolute is below /work, as relative
 // paths are in all requests. Another brigd sends absolute ones only.
