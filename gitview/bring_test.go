@@ -2,15 +2,19 @@ package gitview
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"brig/internal/test/must"
+
+	"golang.org/x/sys/unix"
 )
 
 const hash = "0123456789abcdef0123456789abcdef01234567"
@@ -29,13 +33,23 @@ func scene(t *testing.T, base, upper string) (dir, up string) {
 // bringBack brings what is in an upper directory to a git directory.
 func bringBack(t *testing.T, dir, up string, started time.Time, step func(string)) *Report {
 	t.Helper()
-	base, upper := must.Get(os.Open(dir))(t), must.Get(os.Open(up))(t)
+	return must.Get(bringTo(dir, up, started, step))(t)
+}
+
+func bringTo(dir, up string, started time.Time, step func(string)) (*Report, error) {
+	base, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
 	defer base.Close()
+	upper, err := os.Open(up)
+	if err != nil {
+		return nil, err
+	}
 	defer upper.Close()
 	r := &Report{}
 	c := &comparer{report: r, started: started.UnixNano(), known: map[string]bool{}, takesBack: func(string) bool { return false }}
-	must.Do(t, c.bring(base, upper, step))
-	return r
+	return r, c.bring(base, upper, step)
 }
 
 // TestBringBack: what comes to the host is regular data alone, and nothing goes through a link of either side.
@@ -120,39 +134,51 @@ func TestRemovals(t *testing.T) {
 	onHost(t, dir, "test -f objects/o")
 }
 
-// TestKilled: after each step the repository is sound.
+// killVar makes this program bring back from one directory to another, and kill itself after some steps: "N BASE UPPER".
+const killVar = "BRIG_TEST_GITVIEW_KILL"
+
+func killed() {
+	var n, at int
+	var dir, up string
+	_, err := fmt.Sscan(os.Getenv(killVar), &n, &dir, &up)
+	if err == nil {
+		_, err = bringTo(dir, up, time.Now().Add(time.Hour), func(string) {
+			if at++; at > n {
+				_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+				select {}
+			}
+		})
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// TestKilled: a keeper that is killed (SIGKILL) at any step leaves a sound repository, and another run goes on.
 func TestKilled(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
 	top := t.TempDir()
 	onHost(t, top, "mkdir r; cd r; "+history+"; cp -r .git ../old; git checkout -qb new; echo 3 >a; git commit -qam three; git gc -q; mv .git ../new")
-	steps, ended := 1, false
-	for n := 0; !ended; n++ {
-		dir := filepath.Join(top, "at")
+	at, up, steps := filepath.Join(top, "at"), filepath.Join(top, "new"), 0
+	for ended := false; !ended; steps++ {
 		onHost(t, top, "rm -rf at; mkdir at; cp -r old at/.git; cp r/a at/a")
-		up := filepath.Join(top, "new")
-		ended = func() (ended bool) {
-			defer func() {
-				if x := recover(); x != nil && x != "killed" {
-					panic(x)
-				}
-			}()
-			at := 0
-			bringBack(t, dir+"/.git", up, time.Now().Add(time.Hour), func(string) {
-				if at++; at > n*3 {
-					panic("killed")
-				}
-			})
-			return true
-		}()
-		steps++
-		out := onHost(t, dir, "git fsck 2>&1; git log --oneline >/dev/null; git status >/dev/null")
-		if strings.Contains(out, "error") || strings.Contains(out, "missing") {
-			t.Fatalf("after %d steps: %s", n*3, out)
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %s", killVar, steps*3, at+"/.git", up))
+		out, err := cmd.CombinedOutput()
+		if ended = err == nil; !ended && cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		text := onHost(t, at, "git fsck 2>&1; git log --oneline >/dev/null; git status >/dev/null")
+		if strings.Contains(text, "error") || strings.Contains(text, "missing") {
+			t.Fatalf("after %d steps: %s", steps*3, text)
 		}
 	}
-	if out := onHost(t, filepath.Join(top, "at"), "git log -1 --format=%s"); out != "three\n" || steps < 3 {
+	if out := onHost(t, at, "git log -1 --format=%s"); out != "three\n" || steps < 3 {
 		t.Errorf("%q after %d steps", out, steps)
 	}
+	onHost(t, top, "rm -rf at; mkdir at; cp -r old at/.git; cp r/a at/a")
+	bringBack(t, at+"/.git", up, time.Now().Add(time.Hour), nil)
+	onHost(t, at, "git fsck; git log -1 --format=%s | grep three; git gc -q --prune=now; ! find . -name '*brig*' | grep .")
 }

@@ -13,7 +13,13 @@ import (
 	"brig/nsjail"
 )
 
-func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(killVar) != "" {
+		killed()
+		return
+	}
+	os.Exit(asuser.Main(m))
+}
 
 // specOf is a jail with a directory at /work and the default protection of a repository.
 func specOf(dir, script string) *nsjail.Spec {

@@ -156,3 +156,29 @@ func differ(t *testing.T, shape, setting string) {
 		}
 	}
 }
+
+// TestHomeFiles: in a home that is a repository, what the host's programs read there is protected, and in another
+// repository that is not.
+func TestHomeFiles(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+	t.Setenv("HOME", dir+"/home")
+	t.Setenv("XDG_STATE_HOME", dir+"/state")
+	for _, name := range []string{"home", "other"} {
+		if out, err := exec.Command("git", "init", "-q", filepath.Join(dir, name)).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		h := must.Get(Look(&spec.Spec{Args: []string{"true"}, Protect: []string{spec.ProtectGit},
+			Mounts: []spec.Mount{{Type: spec.MountBind, Source: filepath.Join(dir, name), Target: "/work", Writable: true}}}))(t)
+		must.Do(t, h.Close())
+		for _, file := range spec.HomeFiles {
+			full := filepath.Join(dir, name, file)
+			held := slices.ContainsFunc(h.Protected, func(p Protected) bool { return sys.Under(full, p.Path) })
+			if want := name == "home" || slices.Contains(spec.ToolFiles, file); held != want {
+				t.Errorf("%s: protected: %v", strings.TrimPrefix(full, dir), held)
+			}
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package gitview
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brig/internal/test/must"
+	"brig/nsjail"
+)
+
+const commit = "git commit -q --allow-empty -m new; echo x >.git/hooks/pre-commit"
+
+// repositoryAt makes a repository, and returns its directory.
+func repositoryAt(t *testing.T, name string) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := filepath.Join(t.TempDir(), name)
+	must.Do(t, os.MkdirAll(dir, 0o755))
+	onHost(t, dir, history)
+	return dir
+}
+
+// isBack checks what has come back of commit, by the reports of a run.
+func isBack(t *testing.T, dir string, reports []*Report) {
+	t.Helper()
+	if len(reports) != 1 || reports[0].Left != 1 || reports[0].Error != "" {
+		t.Errorf("%+v", reports)
+	}
+	if out := onHost(t, dir, "git log --format=%s; ls .git/hooks"); !strings.HasPrefix(out, "new\ntwo\n") || strings.Contains(out, "pre-commit\n") {
+		t.Errorf("%q", out)
+	}
+}
+
+// TestInARunner: the views of one Runner's runs are each run's own.
+func TestInARunner(t *testing.T) {
+	r := must.Get(nsjail.NewRunner())(t)
+	defer r.Close()
+	for range 2 {
+		dir := repositoryAt(t, "r")
+		v := must.Get(Prepare(t.Context(), specOf(dir, commit)))(t)
+		c := r.CommandSpec(t.Context(), v.Spec)
+		res, err := c.Run()
+		if err != nil || res.Status != nsjail.StatusOK {
+			t.Fatalf("%v, %+v", err, res)
+		}
+		isBack(t, dir, v.BringBack(res))
+		must.Do(t, v.Close())
+	}
+}
+
+// executor runs Jobs in jails of their own.
+type executor struct{ runs int }
+
+func (x *executor) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+	x.runs++
+	c := nsjail.CommandContext(ctx, "sh")
+	c.Spec = j.Spec
+	return c.Run()
+}
+
+// TestExecute: a Job of an Executor gets the views, whose reports name paths of the jail.
+func TestExecute(t *testing.T) {
+	dir := repositoryAt(t, "r")
+	s := specOf(dir, commit)
+	s.Protect = nil
+	res, reports, note, err := Execute(t.Context(), &executor{}, &nsjail.Job{Spec: *s})
+	if err != nil || res.Status != nsjail.StatusOK || note != "" || len(reports) == 1 && reports[0].Dir != "/work/.git" {
+		t.Fatalf("%v, %+v, %q", err, res, note)
+	}
+	isBack(t, dir, reports)
+}
+
+// TestRoots: with another root of the payload, too.
+func TestRoots(t *testing.T) {
+	dir := repositoryAt(t, "r")
+	s := specOf(dir, "cd /mnt; "+commit)
+	s.Rootfs, s.Mounts, s.Env = nsjail.Rootfs{Path: "/"}, s.Mounts[:1], []string{"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"}
+	s.Mounts[0].Target, s.Workdir = "/mnt", "/mnt"
+	x := &executor{}
+	res, reports, _, err := Execute(t.Context(), x, &nsjail.Job{Spec: *s})
+	if err != nil || res.Status != nsjail.StatusOK {
+		t.Fatalf("%v, %+v", err, res)
+	}
+	isBack(t, dir, reports)
+}
+
+// TestBesideACow: the changes of a cow are the caller's, under the index of its mount in the caller's Spec.
+func TestBesideACow(t *testing.T) {
+	dir := repositoryAt(t, "r")
+	s := specOf(dir, "echo x >d/new; "+commit)
+	s.Mounts = append(s.Mounts, nsjail.Mount{Type: nsjail.MountCOW, Source: dir + "/d", Target: "/work/d"})
+	v := must.Get(Prepare(t.Context(), s))(t)
+	c := nsjail.CommandContext(t.Context(), "sh")
+	c.Spec = v.Spec
+	res, err := c.Run()
+	if err != nil || res.Status != nsjail.StatusOK {
+		t.Fatalf("%v, %+v", err, res)
+	}
+	isBack(t, dir, v.BringBack(res))
+	if len(res.Changes) != 1 || res.Changes[0].Mount != 2 || res.Changes[0].Target != "/work/d" {
+		t.Fatalf("%+v", res.Changes)
+	}
+	onHost(t, dir, "! test -e d/new")
+	must.Do(t, errors.Join(res.Changes[0].Close(), v.Close()))
+}
+
+// TestFallback: where no overlay can be made, git directories are read-only, and that is told.
+func TestFallback(t *testing.T) {
+	dir := repositoryAt(t, "a\nb") // overlayfs cannot name it
+	s := specOf(dir, "git log >/dev/null; echo x >new; ! git commit -q --allow-empty -m new 2>/dev/null; ! echo x 2>/dev/null >.git/hooks/x")
+	x := &executor{}
+	res, reports, note, err := Execute(t.Context(), x, &nsjail.Job{Spec: *s})
+	if err != nil || res.Status != nsjail.StatusOK || len(reports) > 0 || x.runs != 2 || !strings.Contains(note, "git directories are read-only, since no overlay can be made") {
+		t.Fatalf("%v, %+v, %+v, %q", err, res, reports, note)
+	}
+	onHost(t, dir, "test -e new; ! git log --format=%s | grep new; ! test -e .git/hooks/x")
+}
