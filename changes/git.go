@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"slices"
@@ -203,18 +204,53 @@ func (g *gitSort) mode(name string) uint32 {
 	return 0o755
 }
 
+// index returns why an index must not come to the host, or "".
+func (g *gitSort) index(f *File, d *gitDir) string {
+	in, err := g.layer.reader(f)
+	if err != nil {
+		g.err = err
+		return "it cannot be read"
+	}
+	dir := path.Dir(join(d.above, d.rel(string(f.Path))))
+	if d.above == "" {
+		dir = path.Dir(string(f.Path))
+	}
+	hash := gitdata.ObjectHash(func(name string) string { return g.host(dir, name) })
+	return gitdata.BadIndex(in, f.New.Size, hash)
+}
+
+// host returns the content of a file of the host: by an absolute path, or one from a directory, which is absolute or
+// below that of the set.
+func (g *gitSort) host(dir, name string) string {
+	if !path.IsAbs(name) {
+		name = dir + "/" + name
+	}
+	if !path.IsAbs(name) && g.base >= 0 {
+		name = fmt.Sprintf("/proc/self/fd/%d/%s", g.base, name)
+	}
+	var st unix.Stat_t
+	if !path.IsAbs(name) || unix.Stat(name, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > 4<<20 {
+		return ""
+	}
+	b, _ := os.ReadFile(name) // without it, the hash of an ordinary repository is meant
+	return string(b)
+}
+
 // text returns why the content of a file must not come to the host, or "".
-func (g *gitSort) text(f *File, text gitdata.Text) string {
+func (g *gitSort) text(f *File, d *gitDir, text gitdata.Text) string {
 	if text == gitdata.Any {
 		return ""
 	}
-	if f.New.Size > gitdata.MaxText {
+	if text != gitdata.Names && f.New.Size > gitdata.MaxText {
 		return "it is too long"
 	}
 	if g.layer == nil {
 		if g.layer, g.err = g.set.open(); g.err != nil {
 			return "it cannot be read"
 		}
+	}
+	if text == gitdata.Names {
+		return g.index(f, d)
 	}
 	b, err := g.layer.text(f)
 	if err != nil {

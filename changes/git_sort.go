@@ -66,7 +66,7 @@ func (g *gitSort) part(f *File, in *inGit) {
 			in.name = p.Name
 		}
 	default:
-		if why := g.text(f, p.Text); why != "" {
+		if why := g.text(f, d, p.Text); why != "" {
 			in.name = p.Name + " (" + why + ")"
 		} else if now := g.plain(f, p.Kind); !now.New.equal(f.Old) {
 			in.file = now

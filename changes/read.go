@@ -137,7 +137,7 @@ func index(in io.Reader, got *sum) (map[string]span, error) {
 }
 
 // reader returns the content of a file of the set.
-func (c *contents) reader(f *File) (io.Reader, error) {
+func (c *contents) reader(f *File) (*io.SectionReader, error) {
 	path := f.Path
 	if f.first != nil {
 		path = f.first.Path

@@ -206,7 +206,12 @@ func (c *comparer) file(upper, base int, name, rel string, p *gitdata.Place, old
 			return nil
 		}
 	}
-	if p.Text != gitdata.Any {
+	if p.Text == gitdata.Names {
+		if why, err := c.badIndex(upper, name, rel); why != "" || err != nil {
+			c.report.stay(p.Name)
+			return err
+		}
+	} else if p.Text != gitdata.Any {
 		text, err := read(upper, name, gitdata.MaxText+1)
 		if err != nil {
 			return err

@@ -1,7 +1,10 @@
 package gitview
 
 import (
+	"errors"
+	"io"
 	"os"
+	"path"
 
 	"brig/internal/gitdata"
 	"brig/internal/sys"
@@ -16,6 +19,41 @@ func openIndex(dir *os.File) *os.File {
 		return nil // a bare repository, or one without a commit
 	}
 	return os.NewFile(uintptr(fd), "index")
+}
+
+// badIndex returns why the payload's version of an index must not come to the host, or "".
+func (c *comparer) badIndex(upper int, name, rel string) (string, error) {
+	f, done, err := open(upper, name)
+	if err != nil {
+		return "", err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return "", errors.Join(err, done())
+	}
+	hash := gitdata.ObjectHash(func(name string) string {
+		if !path.IsAbs(name) {
+			name = path.Dir(rel) + "/" + name
+		}
+		return textAt(c.top, name)
+	})
+	return gitdata.BadIndex(f, st.Size, hash), done()
+}
+
+// textAt returns the beginning of a file of the host, or "".
+func textAt(dir int, name string) string {
+	f, err := sys.Open(dir, name, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, func(st *unix.Stat_t) error {
+		if !isRegular(st) {
+			return unix.EINVAL
+		}
+		return nil
+	})
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, _ := io.ReadAll(io.LimitReader(f, 4<<20)) // what is read in part is not valid for git either
+	return string(b)
 }
 
 // refreshed reports whether the host's index is another file than before the run with the same

@@ -32,12 +32,13 @@ func (k Kind) IsData() bool { return k >= Object }
 // Text is what the content of a file has to be: see Bad.
 type Text int
 
-// The texts that Bad checks.
+// The texts that Bad and BadIndex check.
 const (
 	Any       Text = iota
 	Reference      // a hash, or "ref: NAME"
 	ValidHead      // the same, and nothing else
 	Tables         // names of tables of references, a line each
+	Names          // an index: BadIndex
 )
 
 // Place is a path in a git directory.
@@ -92,7 +93,7 @@ func join(dir, name string) string {
 
 // heads are files at the top of a git directory that git writes for the next step of a commit, merge or fetch, besides
 // those whose names end in _HEAD and _MSG. MERGE_RR is none of them: it names files that git-rerere(1) writes to.
-var heads = []string{"index", "shallow", "COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "MERGE_MODE"}
+var heads = []string{"shallow", "COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "MERGE_MODE"}
 
 // noise is what git makes anew whenever it needs it.
 var noise = []string{"gc.pid", "gc.log", "info/refs", "objects/info/packs", "objects/info/commit-graph",
@@ -127,7 +128,9 @@ func of(path string) Place {
 		p.Kind, p.Text, p.Keep = Head, ValidHead, true
 	case strings.HasSuffix(path, "_HEAD") || path == "AUTO_MERGE":
 		p.Kind, p.Text = Head, Reference
-	case strings.HasSuffix(path, "_MSG") || slices.Contains(heads, path) || isSharedIndex(path):
+	case path == "index" || isSharedIndex(path):
+		p.Kind, p.Text = Head, Names
+	case strings.HasSuffix(path, "_MSG") || slices.Contains(heads, path):
 		p.Kind = Head
 	}
 	return p

@@ -8,12 +8,12 @@ func TestOf(t *testing.T) {
 	}
 	for path, want := range map[string]Place{
 		"HEAD":           {Head, "HEAD", ValidHead, true},
-		"index":          {Head, "index", Any, false},
+		"index":          {Head, "index", Names, false},
 		"ORIG_HEAD":      {Head, "ORIG_HEAD", Reference, false},
 		"MERGE_MSG":      {Head, "MERGE_MSG", Any, false},
 		"COMMIT_EDITMSG": {Head, "COMMIT_EDITMSG", Any, false},
 		"sharedindex.0123456789abcdef0123456789abcdef01234567": {Head,
-			"sharedindex.0123456789abcdef0123456789abcdef01234567", Any, false},
+			"sharedindex.0123456789abcdef0123456789abcdef01234567", Names, false},
 		"sharedindex.x":                 {Other, "sharedindex.x", Any, false},
 		"MERGE_RR":                      {Other, "MERGE_RR", Any, false},
 		"config":                        {Other, "config", Any, false},
@@ -45,7 +45,7 @@ func TestOf(t *testing.T) {
 		"worktrees/new/x/HEAD":          {Other, "worktrees/new", Any, false},
 		"modules/a/b/objects/1":         {Object, "modules/a/b/objects/1", Any, false},
 		"modules/a/b/config":            {Other, "modules/a/b/config", Any, false},
-		"modules/a/b/worktrees/x/index": {Head, "modules/a/b/worktrees/x/index", Any, false},
+		"modules/a/b/worktrees/x/index": {Head, "modules/a/b/worktrees/x/index", Names, false},
 		"modules/a/b/worktrees/y/index": {Other, "modules/a/b/worktrees/y", Any, false},
 		"modules/a/HEAD":                {Other, "modules/a", Any, false},
 		"modules/new/refs/heads/main":   {Other, "modules/new", Any, false},
