@@ -9,12 +9,16 @@ import (
 	"brig/internal/test/must"
 )
 
-const commitID = "0123456789abcdef0123456789abcdef01234567"
+const (
+	commitID = "0123456789abcdef0123456789abcdef01234567"
+	noFiles  = "DIRC\x00\x00\x00\x02\x00\x00\x00\x0001234567890123456789" // an index, and the same in version 3
+	noFiles3 = "DIRC\x00\x00\x00\x03\x00\x00\x00\x0001234567890123456789"
+)
 
 // repository is what git has in a directory.
 func repository(dir string, more ...files) files {
 	list := files{dir + "HEAD": "ref: refs/heads/main\n", dir + "refs/heads/main": commitID + "\n", dir + "objects/pack/": "0755",
-		dir + "config": "[core]\n", dir + "hooks/sample": "s\n", dir + "index": "0640:old"}
+		dir + "config": "[core]\n", dir + "hooks/sample": "s\n", dir + "index": "0640:" + noFiles}
 	for _, m := range more {
 		maps.Copy(list, m)
 	}
@@ -31,8 +35,8 @@ func TestApplyToGit(t *testing.T) {
 		stayed      string            // "DIR: NAME,NAME;"
 		want        map[string]string // what changes; "" is gone
 	}{
-		"data": {repository(".git/"), files{".git/COMMIT_EDITMSG": "0777:x", ".git/refs/heads/a/b": commitID, ".git/objects/ab/c": "0444:o", ".git/index": "0777:new", ".git/index.lock": ""}, ApplyOptions{}, "",
-			map[string]string{".git/COMMIT_EDITMSG": "0644:x", ".git/refs/heads/a/": "0755", ".git/refs/heads/a/b": "0644:" + commitID, ".git/objects/ab/": "0755", ".git/objects/ab/c": "0444:o", ".git/index": "0640:new"}},
+		"data": {repository(".git/"), files{".git/COMMIT_EDITMSG": "0777:x", ".git/refs/heads/a/b": commitID, ".git/objects/ab/c": "0444:o", ".git/index": "0777:" + noFiles3, ".git/index.lock": ""}, ApplyOptions{}, "",
+			map[string]string{".git/COMMIT_EDITMSG": "0644:x", ".git/refs/heads/a/": "0755", ".git/refs/heads/a/b": "0644:" + commitID, ".git/objects/ab/": "0755", ".git/objects/ab/c": "0444:o", ".git/index": "0640:" + noFiles3}},
 		"links": {repository(".git/"), files{".git/COMMIT_EDITMSG": link, ".git/FETCH_HEAD": link, ".git/logs": link, ".git/refs/heads/main": link, ".git/objects/info": link}, ApplyOptions{Force: true},
 			".git: COMMIT_EDITMSG,FETCH_HEAD,logs,objects/info,refs/heads/main;", nil},
 		"named links": {repository(".git/"), files{".git/COMMIT_EDITMSG": link, ".git/hooks/x": link}, ApplyOptions{Paths: []string{".git/COMMIT_EDITMSG", ".git/hooks/x"}, Named: true, Allow: []string{".git"}},
@@ -45,20 +49,21 @@ func TestApplyToGit(t *testing.T) {
 		"case": {repository(".git/"), files{".GIT/hooks/x": "x", ".git/Hooks/x": "x", ".git/COMMIT_EDITMSg": "x"}, ApplyOptions{}, ".GIT: hooks/x;.git: COMMIT_EDITMSg,Hooks/x;", map[string]string{".GIT/": "0755"}},
 		"a known module": {repository(".git/", repository(".git/modules/m/")), files{".git/modules/m/refs/heads/x": commitID, ".git/modules/m/config": "x", ".git/modules/n/HEAD": "x"}, ApplyOptions{},
 			".git: modules/m/config,modules/n;", map[string]string{".git/modules/m/refs/heads/x": "0644:" + commitID}},
-		"nested":            {repository("a/b/.git/"), files{"a/b/.git/hooks/x": "x", "a/b/.git/MERGE_MSG": "m", "a/b/hooks/x": "x"}, ApplyOptions{}, "a/b/.git: hooks/x;", map[string]string{"a/b/.git/MERGE_MSG": "0644:m", "a/b/hooks/": "0755", "a/b/hooks/x": "0644:x"}},
-		"bare":              {repository("x.git/"), files{"x.git/hooks/x": "x", "x.git/MERGE_MSG": "m"}, ApplyOptions{}, "x.git: hooks/x;", map[string]string{"x.git/MERGE_MSG": "0644:m"}},
-		"tree in a bare":    {repository("p/", files{"p/wt/.git": "gitdir: ../worktrees/wt\n", "p/wt/config": "mine\n"}), files{"p/wt/config": "new", "p/wt/.git": "gitdir: ../evil", "p/evil": "x"}, ApplyOptions{}, "p: evil;p/wt/.git: (file);", map[string]string{"p/wt/config": "0644:new"}},
-		"a new one":         {files{}, repository("n/.git/"), ApplyOptions{}, "n/.git: config,hooks/sample;", map[string]string{"n/": "0755", "n/.git/": "0755", "n/.git/HEAD": "0644:ref: refs/heads/main\n", "n/.git/refs/": "0755", "n/.git/refs/heads/": "0755", "n/.git/refs/heads/main": "0644:" + commitID + "\n", "n/.git/objects/": "0755", "n/.git/objects/pack/": "0755", "n/.git/index": "0640:old"}},
-		"a new bare one":    {files{"n/a": "a"}, repository("n/", files{"n/a": "b"}), ApplyOptions{}, "n: a,config,hooks/sample;", map[string]string{"n/HEAD": "0644:ref: refs/heads/main\n", "n/refs/": "0755", "n/refs/heads/": "0755", "n/refs/heads/main": "0644:" + commitID + "\n", "n/objects/": "0755", "n/objects/pack/": "0755", "n/index": "0640:old"}},
-		"half of one":       {files{"refs/": "0755", "objects/": "0755", "config": "[x]"}, files{"HEAD": "ref: refs/heads/x\n", "config": "evil"}, ApplyOptions{}, ".: config;", map[string]string{"HEAD": "0644:ref: refs/heads/x\n"}},
-		"a commondir":       {files{}, files{"n/HEAD": "ref: refs/heads/x\n", "n/commondir": "../m", "m/config": "x"}, ApplyOptions{}, "n: commondir;", map[string]string{"n/": "0755", "n/HEAD": "0644:ref: refs/heads/x\n", "m/": "0755", "m/config": "0644:x"}},
-		"files named .git":  {files{"s/.git": "gitdir: x\n"}, files{"s/.git": "gitdir: ../evil\n", "t/.git": "gitdir: ../evil\n", "u/.git": link}, ApplyOptions{Force: true}, "s/.git: (file);t/.git: (file);u/.git: (symbolic link);", map[string]string{"t/": "0755", "u/": "0755"}},
-		"a link to replace": {repository(".git/", files{".git/MERGE_MSG": "->../x"}), files{".git/MERGE_MSG": "m"}, ApplyOptions{Force: true}, ".git: MERGE_MSG;", nil},
-		"named":             {repository(".git/"), files{".git/hooks/x": "0755:x", ".git/config": "x", "a": "a"}, ApplyOptions{Paths: []string{".git/hooks/x", "a"}, Named: true}, "", map[string]string{".git/hooks/x": "0755:x", "a": "0644:a"}},
-		"named as a whole":  {repository(".git/"), files{".git/hooks/x": "0755:x"}, ApplyOptions{Paths: []string{".git"}, Named: true}, ".git: hooks/x;", nil},
-		"not by name":       {repository(".git/"), files{".git/hooks/x": "0755:x"}, ApplyOptions{Paths: []string{".git/hooks/x"}}, ".git: hooks/x;", nil},
-		"forced":            {repository(".git/"), files{".git/new/x": "x", "a": "a"}, ApplyOptions{Allow: []string{".git"}}, "", map[string]string{".git/new/": "0755", ".git/new/x": "0644:x", "a": "0644:a"}},
-		"a file .git named": {files{"s/.git": "gitdir: x\n"}, files{"s/.git": "gitdir: y\n"}, ApplyOptions{Paths: []string{"s/.git"}, Named: true}, "", map[string]string{"s/.git": "0644:gitdir: y\n"}},
+		"nested":                {repository("a/b/.git/"), files{"a/b/.git/hooks/x": "x", "a/b/.git/MERGE_MSG": "m", "a/b/hooks/x": "x"}, ApplyOptions{}, "a/b/.git: hooks/x;", map[string]string{"a/b/.git/MERGE_MSG": "0644:m", "a/b/hooks/": "0755", "a/b/hooks/x": "0644:x"}},
+		"bare":                  {repository("x.git/"), files{"x.git/hooks/x": "x", "x.git/MERGE_MSG": "m"}, ApplyOptions{}, "x.git: hooks/x;", map[string]string{"x.git/MERGE_MSG": "0644:m"}},
+		"tree in a bare":        {repository("p/", files{"p/wt/.git": "gitdir: ../worktrees/wt\n", "p/wt/config": "mine\n"}), files{"p/wt/config": "new", "p/wt/.git": "gitdir: ../evil", "p/evil": "x"}, ApplyOptions{}, "p: evil;p/wt/.git: (file);", map[string]string{"p/wt/config": "0644:new"}},
+		"an index that is none": {repository(".git/"), files{".git/index": "DIRC"}, ApplyOptions{}, ".git: index (it is no index);", nil},
+		"a new one":             {files{}, repository("n/.git/"), ApplyOptions{}, "n/.git: config,hooks/sample;", map[string]string{"n/": "0755", "n/.git/": "0755", "n/.git/HEAD": "0644:ref: refs/heads/main\n", "n/.git/refs/": "0755", "n/.git/refs/heads/": "0755", "n/.git/refs/heads/main": "0644:" + commitID + "\n", "n/.git/objects/": "0755", "n/.git/objects/pack/": "0755", "n/.git/index": "0640:" + noFiles}},
+		"a new bare one":        {files{"n/a": "a"}, repository("n/", files{"n/a": "b"}), ApplyOptions{}, "n: a,config,hooks/sample;", map[string]string{"n/HEAD": "0644:ref: refs/heads/main\n", "n/refs/": "0755", "n/refs/heads/": "0755", "n/refs/heads/main": "0644:" + commitID + "\n", "n/objects/": "0755", "n/objects/pack/": "0755", "n/index": "0640:" + noFiles}},
+		"half of one":           {files{"refs/": "0755", "objects/": "0755", "config": "[x]"}, files{"HEAD": "ref: refs/heads/x\n", "config": "evil"}, ApplyOptions{}, ".: config;", map[string]string{"HEAD": "0644:ref: refs/heads/x\n"}},
+		"a commondir":           {files{}, files{"n/HEAD": "ref: refs/heads/x\n", "n/commondir": "../m", "m/config": "x"}, ApplyOptions{}, "n: commondir;", map[string]string{"n/": "0755", "n/HEAD": "0644:ref: refs/heads/x\n", "m/": "0755", "m/config": "0644:x"}},
+		"files named .git":      {files{"s/.git": "gitdir: x\n"}, files{"s/.git": "gitdir: ../evil\n", "t/.git": "gitdir: ../evil\n", "u/.git": link}, ApplyOptions{Force: true}, "s/.git: (file);t/.git: (file);u/.git: (symbolic link);", map[string]string{"t/": "0755", "u/": "0755"}},
+		"a link to replace":     {repository(".git/", files{".git/MERGE_MSG": "->../x"}), files{".git/MERGE_MSG": "m"}, ApplyOptions{Force: true}, ".git: MERGE_MSG;", nil},
+		"named":                 {repository(".git/"), files{".git/hooks/x": "0755:x", ".git/config": "x", "a": "a"}, ApplyOptions{Paths: []string{".git/hooks/x", "a"}, Named: true}, "", map[string]string{".git/hooks/x": "0755:x", "a": "0644:a"}},
+		"named as a whole":      {repository(".git/"), files{".git/hooks/x": "0755:x"}, ApplyOptions{Paths: []string{".git"}, Named: true}, ".git: hooks/x;", nil},
+		"not by name":           {repository(".git/"), files{".git/hooks/x": "0755:x"}, ApplyOptions{Paths: []string{".git/hooks/x"}}, ".git: hooks/x;", nil},
+		"forced":                {repository(".git/"), files{".git/new/x": "x", "a": "a"}, ApplyOptions{Allow: []string{".git"}}, "", map[string]string{".git/new/": "0755", ".git/new/x": "0644:x", "a": "0644:a"}},
+		"a file .git named":     {files{"s/.git": "gitdir: x\n"}, files{"s/.git": "gitdir: y\n"}, ApplyOptions{Paths: []string{"s/.git"}, Named: true}, "", map[string]string{"s/.git": "0644:gitdir: y\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, c.base, c.upper)

@@ -29,8 +29,8 @@ func HashSize(config string) int {
 	return 20
 }
 
-// ObjectHash returns HashSize of a git directory of the host. read returns the content of a file by its path from there,
-// or by an absolute one, and "" for none.
+// ObjectHash returns HashSize of a git directory of the host. read returns the content of a file by its path from
+// there, or by an absolute one, and "" for none.
 func ObjectHash(read func(name string) string) int {
 	config := read("config")
 	if common := strings.TrimRight(read("commondir"), "\r\n"); config == "" && common != "" {
@@ -46,7 +46,8 @@ func BadIndex(r io.ReaderAt, size int64, hash int) string {
 	if size > MaxIndex {
 		return fmt.Sprintf("it has more than %d MiB", MaxIndex>>20)
 	}
-	x := &indexReader{file: r, size: size, hash: int64(hash), in: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 64<<10)}
+	x := &indexReader{file: r, size: size, hash: int64(hash)}
+	x.in = bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 64<<10)
 	if err := x.read(); err != nil {
 		return err.Error()
 	}
@@ -176,7 +177,8 @@ func mayName(name string, mode uint32) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		base, _, _ := strings.Cut(part, ":")
 		base = strings.TrimRight(base, " .")
-		if part == "" || part == "." || part == ".." || strings.EqualFold(base, ".git") || strings.EqualFold(base, "git~1") {
+		if part == "" || part == "." || part == ".." || strings.EqualFold(base, ".git") ||
+			strings.EqualFold(base, "git~1") {
 			return false
 		}
 	}
