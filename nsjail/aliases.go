@@ -10,25 +10,15 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// The types of a Spec. Their documentation is in internal/spec.
+// The types of a Spec's fields. Bytes is a size, and Duration a time.Duration: both are written to JSON as text, such
+// as "64MiB" and "30s". A Denial is documented in package denial.
 type (
-	Spec      = spec.Spec
-	Rootfs    = spec.Rootfs
-	Mount     = spec.Mount
-	Held      = spec.Held
 	MountType = spec.MountType
 	Net       = spec.Net
-	Limits    = spec.Limits
-	IOLimit   = spec.IOLimit
-	Rlimit    = spec.Rlimit
 	Bytes     = spec.Bytes
 	Duration  = spec.Duration
-	Limit     = spec.Limit
-	Mechanism = spec.Mechanism
 	Tier      = spec.Tier
 	Git       = spec.Git
-	Problem   = spec.Problem
-	Error     = spec.Error
 	Fault     = spec.Fault
 	Denial    = denial.Denial
 )

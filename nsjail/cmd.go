@@ -192,7 +192,7 @@ func (c *Cmd) signal(s unix.Signal) error {
 }
 
 // Plan returns the plan that Start has made, or nil before Start.
-func (c *Cmd) Plan() *plan.Plan {
+func (c *Cmd) Plan() *Plan {
 	if c.plan == nil || c.plan.Jail != nil {
 		return c.plan
 	}

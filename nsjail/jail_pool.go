@@ -30,7 +30,7 @@ const (
 // Prestart creates the first jail before it returns, and returns an error of its namespaces or its control group. Start
 // returns a later error of its set-up. A second call for such a Spec changes n; 0 ends the pool. A parked jail holds
 // two descriptors, two processes and, if its limits need one, a control group.
-func (r *Runner) Prestart(s spec.Spec, n int) error {
+func (r *Runner) Prestart(s Spec, n int) error {
 	if err := r.mayPrestart(&s, n); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ const payloadPause = 20 * time.Millisecond
 // ready. A second call for the same Spec changes n, but not if it fails; 0 ends the pool. A parked payload holds the
 // memory of its processes, five descriptors, one for a network namespace of RunnerOptions.Pool and, if its limits need
 // a control group, that and up to six for each hierarchy of it.
-func (r *Runner) PrestartRunning(s spec.Spec, n int) error {
+func (r *Runner) PrestartRunning(s Spec, n int) error {
 	if err := r.mayPrestart(&s, n); err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ type Parked struct {
 }
 
 // Parked returns the state of the payloads that PrestartRunning parks for a Spec.
-func (r *Runner) Parked(s spec.Spec) (p Parked) {
+func (r *Runner) Parked(s Spec) (p Parked) {
 	if r.tree == nil {
 		return p
 	}

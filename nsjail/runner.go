@@ -237,7 +237,7 @@ func (r *Runner) CommandContext(ctx context.Context, name string, args ...string
 }
 
 // CommandSpec is like CommandContext, with a complete Spec.
-func (r *Runner) CommandSpec(ctx context.Context, s spec.Spec) *Cmd {
+func (r *Runner) CommandSpec(ctx context.Context, s Spec) *Cmd {
 	return &Cmd{Spec: s, runner: r, ctx: ctx}
 }
 
