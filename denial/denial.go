@@ -14,6 +14,7 @@ import (
 
 	"brig/internal/words"
 	"brig/netns/egress"
+	"brig/netns/egress/policy"
 	"brig/seccomp"
 )
 
@@ -72,6 +73,26 @@ func Network(s *egress.Summary) (list []Denial) {
 			"--net-log FILE lists them"})
 	}
 	return list
+}
+
+// noNetwork is Why of Lookup, by which LookupLine finds its entry.
+const noNetwork = "the jail has no network"
+
+// Lookup returns the entry for a name that was looked up in a jail without a network, or none for "".
+func Lookup(name string) []Denial {
+	if name == "" {
+		return nil
+	}
+	return []Denial{{LayerNetwork, name, 1, noNetwork, policy.ReasonNoRule.Hint(name, 0, "")}}
+}
+
+// LookupLine returns one line of English, in printable ASCII, about the entry of Lookup in a list, or "".
+func LookupLine(list []Denial) string {
+	i := slices.IndexFunc(list, func(d Denial) bool { return d.Why == noNetwork })
+	if i < 0 {
+		return ""
+	}
+	return noNetwork + "; it looked for " + list[i].Name + " (" + list[i].Fix + ", or brig learn)"
 }
 
 // maxTold is how many entries a Line has.

@@ -15,14 +15,16 @@ import (
 const ifreqSize = 40
 
 // Loopback appends the operations that bring lo up in the jail's network namespace. It uses ioctl(2), which returns its
-// error at once; RTM_SETLINK would answer with a message, which the launcher cannot parse.
-func Loopback(p *program.Program) {
+// error at once; RTM_SETLINK would answer with a message, which the launcher cannot parse. lookups is the descriptor
+// number of a socket that hears of lookups (egress.LookedUp), or 0.
+func Loopback(p *program.Program, lookups int) {
 	ifr := make([]byte, ifreqSize)
 	copy(ifr, "lo")
 	binary.NativeEndian.PutUint16(ifr[unix.IFNAMSIZ:], unix.IFF_UP|unix.IFF_RUNNING)
 	s := anySocket(p)
 	p.Add("net", unix.SYS_IOCTL, s.Arg(), program.Named(unix.SIOCSIFFLAGS, "SIOCSIFFLAGS"),
 		program.Struct(ifr, program.Text(`{ifr_name="lo", ifr_flags=IFF_UP|IFF_RUNNING}`)))
+	hear(p, s, lookups)
 	p.Close("net", s)
 }
 

@@ -14,7 +14,7 @@ import (
 
 func TestLoopback(t *testing.T) {
 	p := program.New(3)
-	Loopback(p)
+	Loopback(p, 0)
 	want := []string{
 		"socket(AF_INET, SOCK_DGRAM|SOCK_CLOEXEC, 0) = $3",
 		`ioctl($3, SIOCSIFFLAGS, {ifr_name="lo", ifr_flags=IFF_UP|IFF_RUNNING})`,

@@ -106,6 +106,7 @@ type outcome struct {
 	before     cgroup.Stats     // those of a payload that was taken, at that time
 	violation  launcher.Violation
 	denied     []uint64 // the refused system calls, by number
+	lookup     string   // the name that a payload which failed has looked up without a network, or ""
 	listened   bool     // init listens to the filter and knows every violation, so SIGSYS alone does not prove one
 
 	uncounted atomic.Pointer[error] // why netlink messages could not be counted at some time; or nil

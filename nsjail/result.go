@@ -46,6 +46,8 @@ type Result struct {
 	Output   Output `json:"output"`
 	// FileSystems are the jail's own, in memory, of those that init can hold; nil without an init.
 	FileSystems []FileSystem `json:"file_systems,omitempty"`
+	// Ended are the processes that still ran when the payload ended, and ended with it; nil if there were none.
+	Ended *Ended `json:"ended,omitempty"`
 	// LimitsHit names the limits that the run has met, by their fields in Limits, whether or not they ended it; "disk" is
 	// a tmpfs that was full at the end (if the payload failed, at any time), or a cow mount with too many changes on disk.
 	LimitsHit []string `json:"limits_hit,omitempty"`

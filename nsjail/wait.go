@@ -9,6 +9,7 @@ import (
 
 	"brig/denial"
 	"brig/internal/sys"
+	"brig/netns/egress"
 	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
@@ -145,7 +146,7 @@ func (c *Cmd) finish() (*Result, error) {
 	status, usage, most := 0, launcher.Usage{}, endWait
 	reported, asked, left := false, false, false
 	if !c.Spec.NoInit {
-		rep, _, err := c.receive()
+		rep, err := receiveEnd(c)
 		if reported = err == nil && rep.Type == launcher.ReportExit; reported {
 			status, usage, asked, left = rep.A, rep.Usage, rep.B&launcher.EndAsked != 0, rep.B&launcher.EndLeft != 0
 			c.recordExit(&rep)
@@ -212,6 +213,7 @@ func (c *Cmd) fillResult(status int, usage launcher.Usage, err error) {
 	r.Violation = newViolation(c.state.violation)
 	r.Network = c.network.close()
 	r.Denials = append(denial.Calls(c.state.denied, c.Spec.Seccomp), denial.Network(r.Network)...)
+	r.Denials = append(r.Denials, denial.Lookup(c.state.lookup)...)
 	r.Phases = c.phases()
 }
 
@@ -251,6 +253,7 @@ func (c *Cmd) phases() Phases {
 // recordExit stores what init reports beside the payload's wait status: violations of the filter, and full disks.
 func (c *Cmd) recordExit(rep *launcher.Report) {
 	o := &c.state
+	o.lookup = egress.LookedUp(rep.Lookup[:])
 	o.violation, o.listened = rep.Violation, c.plan.Heard != nil
 	o.disk = 0
 	for i, targets := range c.plan.Disks {

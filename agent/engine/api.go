@@ -138,7 +138,7 @@ type Response struct {
 	Truncated *Truncated `json:"truncated,omitempty"`
 	// Narrowed lists what a policy has taken away from the request, a sentence each.
 	Narrowed []string `json:"narrowed,omitempty"`
-	// Hints are guesses, from its last words, why the payload has failed.
+	// Hints are guesses, from its last words, why the payload has failed, and which processes have ended with it.
 	Hints []string `json:"hints,omitempty"`
 	// Enforced maps each protection to the mechanism that enforced it.
 	Enforced map[string]string `json:"enforced,omitempty"`

@@ -175,4 +175,12 @@ func TestHints(t *testing.T) {
 		&Request{Cmd: []string{"sh", "-c", fails}, Network: []string{"example.org:443"}}, nil); len(a.Hints) > 0 {
 		t.Errorf("with a network: %+v", a.Hints)
 	}
+	a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"sh", "-c", "sleep 99 & :"}}, nil)
+	if len(a.Hints) != 1 || !strings.Contains(a.Hints[0], "1 process was still running when the command ended") {
+		t.Errorf("with a process that is left: %+v", a.Hints)
+	}
+	a = e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"getent", "hosts", "registry.example"}}, nil)
+	if len(a.Hints) != 1 || !strings.Contains(a.Hints[0], `looked for registry.example: name what it may reach in the field network`) {
+		t.Errorf("of a name that was looked up: %+v", a.Hints)
+	}
 }

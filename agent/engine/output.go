@@ -106,6 +106,9 @@ func (o *output) redact(j *nsjail.Job, r *Response) {
 		d := &r.Denials[i]
 		d.Name, d.Why, d.Fix = o.clean(d.Name), o.clean(d.Why), o.clean(d.Fix)
 	}
+	for i := range r.Hints { // they name processes, which choose their names
+		r.Hints[i] = o.clean(r.Hints[i])
+	}
 	if len(r.Network) == 0 {
 		return
 	}

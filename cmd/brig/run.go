@@ -72,9 +72,7 @@ func run(inv *invocation, std cli.Stdio) int {
 	}
 	c := runner.CommandSpec(u, git.spec())
 	c.Stdin, c.Stdout, c.Stderr = std.In, std.Out, std.Err
-	if log != nil {
-		c.NetworkLog = log
-	}
+	c.NetworkLog = watchRefusals(inv, log, std)
 	var stdout, stderr bytes.Buffer
 	if inv.json {
 		c.Stdout, c.Stderr = &stdout, &stderr

@@ -32,7 +32,13 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.St
 		std.Say("%s%s: replaced from outside of the jail while it ran, and not protected from then on: look there",
 			words.Quote(result.Replaced[0]), more)
 	}
+	if result.Ended != nil && !inv.json {
+		std.Say("%s", result.Ended)
+	}
 	if line := denial.Line(result.Denials); line != "" && result.Status != nsjail.StatusOK && !inv.json {
+		std.Say("%s", line)
+	}
+	if line := denial.LookupLine(result.Denials); line != "" && !inv.json {
 		std.Say("%s", line)
 	}
 	if line := result.Network.RefusedLine(); line != "" && !inv.json && inv.netLog != "-" {

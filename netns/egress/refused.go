@@ -27,13 +27,23 @@ type Refused struct {
 	Fix     string        `json:"fix,omitempty"` // the flag that would allow it; "" if none would
 }
 
-// refuse counts n attempts of a refused event if the list has an entry for them or room for one.
-func (s *Summary) refuse(e *Event, n int) {
-	r := Refused{Host: e.target(), Port: e.Port, Reason: e.Reason, Address: e.Address}
+// Refusal returns what the policy has refused, with a Count of 1, and whether the event is a refusal.
+func (e *Event) Refusal() (r Refused, ok bool) {
+	r = Refused{Host: e.target(), Port: e.Port, Reason: e.Reason, Address: e.Address, Count: 1}
 	if e.Kind == KindDNS {
 		r.Port = 0
 	}
-	if r.Host == "" || r.Reason == policy.ReasonType {
+	if r.Host == "" || r.Reason == policy.ReasonType || e.Verdict != VerdictDeny {
+		return r, false
+	}
+	r.Fix = r.Reason.Hint(r.Host, r.Port, r.Address)
+	return r, true
+}
+
+// refuse counts n attempts of a refused event if the list has an entry for them or room for one.
+func (s *Summary) refuse(e *Event, n int) {
+	r, ok := e.Refusal()
+	if !ok {
 		return
 	}
 	for i := range s.Refused {
@@ -44,7 +54,7 @@ func (s *Summary) refuse(e *Event, n int) {
 		}
 	}
 	if len(s.Refused) < maxRefused {
-		r.Count, r.Fix = n, r.Reason.Hint(r.Host, r.Port, r.Address)
+		r.Count = n
 		s.Refused = append(s.Refused, r)
 	}
 }
@@ -77,8 +87,13 @@ func (r *Refused) Target() string {
 	return net.JoinHostPort(r.Host, strconv.Itoa(int(r.Port)))
 }
 
-func (r *Refused) text() string {
-	s := fmt.Sprintf("%s %s: %s", r.Target(), words.Times(r.Count), r.Why())
+func (r *Refused) text() string { return r.said(" " + words.Times(r.Count)) }
+
+// String returns the refusal, why, and the flag that would allow it, in printable ASCII.
+func (r *Refused) String() string { return r.said("") }
+
+func (r *Refused) said(times string) string {
+	s := r.Target() + times + ": " + r.Why()
 	if r.Fix != "" {
 		s += " (" + r.Fix + ")"
 	}

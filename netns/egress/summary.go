@@ -49,9 +49,7 @@ func (s *Summary) count(e *Event) {
 		s.ByReason[e.Reason] += n
 	}
 	bump(s.ByHost, e.target(), n, maxHosts)
-	if e.Verdict == VerdictDeny {
-		s.refuse(e, n)
-	}
+	s.refuse(e, n)
 	if e.Method != "" {
 		bump(s.ByMethod, e.Method, n, maxWords)
 	}

@@ -1,5 +1,5 @@
 // Process 1 of a jail. Its memory holds nothing of the keeper's, it is not dumpable, and its only descriptors are those
-// below and the jail's tmpfs mounts from FD_DISK on.
+// below, FD_LOOKUPS, and the jail's tmpfs mounts from FD_DISK on.
 #include "launcher.h"
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
@@ -45,6 +45,17 @@ static void measure(struct init *in) {
 	in->look = MORE((long)room * 1000, LESS(in->look / 4 * 5, 1l << 28));
 }
 
+// told reads a byte of the keeper's. It returns 0 if that asks for the end, as the end of the socket does. Otherwise it
+// sets who has the foreground of the payload's terminal, the payload's group or init's: tcsetpgrp(3).
+static int told(const struct init *in) {
+	char what = 0;
+	SYS3(SYS_read, REPORT, &what, 1);
+	if (what) SYS3(SYS_ioctl, TERMINAL, TIOCSPGRP, // a pid_t
+		&(int){(int)(what == TELL_FOREGROUND ? in->payload : SYS1(SYS_getpgid, 0))});
+	if (what == TELL_FOREGROUND) SYS2(SYS_kill, -in->payload, SIGCONT);
+	return what;
+}
+
 // end kills the other processes of the pid namespace, reaps them, and reports how the payload ended and what all used.
 // Init that stays kills none, and waits for them after its report.
 static void end(struct init *in, int status, int asked) {
@@ -53,11 +64,16 @@ static void end(struct init *in, int status, int asked) {
 	r->a = r->own ? SIGSYS : status; // as after SECCOMP_RET_KILL_PROCESS
 	r->b = asked ? END_ASKED : 0;
 	measure(in);
+	if (status) SYS4(SYS_recvfrom, FD_LOOKUPS, r->lookup, sizeof r->lookup, MSG_DONTWAIT);
 	// All others are children of init or their descendants. kill(2) looks at every process of the machine. Without a pid
 	// namespace, init's Landlock domain keeps the signal from all that are not in it: landlock(7), scoped.
 	long p = in->mode & INIT_STAYS ? -ECHILD : SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0);
 	// A label may forbid the signal (apparmor(7)). The kernel then ends them with the namespace.
 	if (p != -ECHILD && SYS2(SYS_kill, -1, SIGKILL) == -EACCES) r->b |= END_LEFT;
+	if (p != -ECHILD && !asked) { // they run no more, and keep their names until they are reaped
+		brig_tell(REPORT, REPORT_OTHERS, 0, 0);
+		told(in);
+	}
 	for (; p >= 0 && !(r->b & END_LEFT); p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0)) // ECHILD: none is left
 		if (!p && SYS4(SYS_rt_sigtimedwait, &(uint64_t){1ull << (SIGCHLD - 1)}, 0,
 			&(struct timespec){.tv_sec = END_SECONDS}, 8) == -EAGAIN) // from the end of one process to the next
@@ -84,8 +100,9 @@ static int may_trace(struct init *in, const struct seccomp_notif *n) {
 // deny answers a call that the filter refuses with EPERM, and counts it. It looks at the number and the registers only,
 // never at memory. A call that a signal has interrupted is not there any more (ENOENT): it will be made again.
 static void deny(struct init *in, const struct seccomp_notif *n) {
-	struct seccomp_notif_resp a = {.id = n->id, .error = -EPERM};
-	if (may_trace(in, n)) a = (struct seccomp_notif_resp){.id = n->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+	struct seccomp_notif_resp a = may_trace(in, n) ?
+		(struct seccomp_notif_resp){.id = n->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE} :
+		(struct seccomp_notif_resp){.id = n->id, .error = -EPERM};
 	if (!SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_SEND, &a) && a.error)
 		in->end.denied += !denied[(uint32_t)n->data.nr < CALLS ? n->data.nr : CALLS - 1]++;
 }
@@ -95,15 +112,14 @@ static void deny(struct init *in, const struct seccomp_notif *n) {
 // thread for its process.
 static void notice(struct init *in) {
 	struct seccomp_notif n = {0}; // seccomp_unotify(2): it must be zero
-	struct report *r = &in->end;
 	if (SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_RECV, &n)) return; // ENOENT: the process has ended before
 	if (n.data.arch == in->denies && !X32(n.data.nr)) return deny(in, &n);
 	int own = !SYS3(SYS_tgkill, in->payload, n.pid, 0); // one of the payload's threads
-	if (!r->count++ || (own && !r->own)) {
-		r->nr = n.data.nr;
-		r->arch = n.data.arch;
+	if (!in->end.count++ || (own && !in->end.own)) {
+		in->end.nr = n.data.nr;
+		in->end.arch = n.data.arch;
 	}
-	r->own |= own;
+	in->end.own |= own;
 	if (n.pid > 1) SYS2(SYS_kill, n.pid, SIGKILL); // 0 is init's process group
 }
 
@@ -127,24 +143,13 @@ static void stopped(const struct init *in, long pid, int sig) {
 		brig_tell(REPORT, REPORT_STOP, sig, 0);
 }
 
-// told reads a byte of the keeper's. It returns 0 if that asks for the end, as the end of the socket does. Otherwise it
-// sets who has the foreground of the payload's terminal, the payload's group or init's: tcsetpgrp(3).
-static int told(const struct init *in) {
-	char what = 0;
-	SYS3(SYS_read, REPORT, &what, 1);
-	if (what) SYS3(SYS_ioctl, TERMINAL, TIOCSPGRP, // a pid_t
-		&(int){(int)(what == TELL_FOREGROUND ? in->payload : SYS1(SYS_getpgid, 0))});
-	if (what == TELL_FOREGROUND) SYS2(SYS_kill, -in->payload, SIGCONT);
-	return what;
-}
-
 // keep_descriptors moves those that init needs to their fixed numbers and closes all others: close_range(2).
 static void keep_descriptors(int report, int listener, int disks, int terminal) {
 	SYS3(SYS_dup3, report, REPORT, 0);
 	SYS3(SYS_close_range, SIGNALS, listener < 0 ? LISTENER : SIGNALS, 0);
 	if (listener >= 0) SYS3(SYS_dup3, listener, LISTENER, 0);
 	if (terminal >= 0) SYS3(SYS_dup3, terminal, TERMINAL, 0);
-	SYS3(SYS_close_range, terminal < 0 ? TERMINAL : NFDS, FD_DISK - 1, 0);
+	SYS3(SYS_close_range, terminal < 0 ? TERMINAL : NFDS, disks ? FD_LOOKUPS - 1 : FD_LOOKUPS, 0);
 	SYS3(SYS_close_range, FD_DISK + disks, ~0u, 0);
 	SYS4(SYS_signalfd4, -1, &(uint64_t){~0ull}, 8, 0); // the lowest free number: SIGNALS
 }

@@ -36,24 +36,25 @@ enum {
 	SLOT_REPORT = 1, // slot 0 is the program itself
 	MAX_FDS = 250,   // SCM_MAX_FD is 253: unix(7)
 	MAX_WARDS = 1024,
-	FD_HOME = 263,   // the network namespace of a launcher with a prepared tree
+	FD_HOME = 259,   // the network namespace of a launcher with a prepared tree
+	FD_LOOKUPS = 263, // a socket that gets what is sent to closed ports (package netns), of which init reports the first
 	FD_DISK = 264,   // the first of the tmpfs mounts that init keeps (package rootfs)
 	MAX_DISKS = 8,
 	PAYLOAD_IDS = 2000000000, // the first host id of root's payloads: above accounts, subordinate ids, systemd's ranges
 	PAYLOAD_ID_COUNT = 100000000,
 	END_SECONDS = 10, // how long processes may take to end after SIGKILL
+	MAX_LOOKUP = 328, // headers of IP, ICMP, IP and UDP, and a question of DNS with the longest name
 	CALLS = 512,      // more than the numbers of system calls of any ABI
 };
 
 // Who performs a program: a new process if 0.
-enum { KIND_SELF = 1, KIND_SUFFIX = 2, KIND_LEAVE = 3 };
-enum { FLAG_WARD = 1 };
+enum { KIND_SELF = 1, KIND_SUFFIX = 2, KIND_LEAVE = 3, FLAG_WARD = 1 };
 
 // Reports. FAIL has the index of the operation and its errno, EXEC the payload's pid in the jail, and EXIT the wait status
 // and END_ASKED, if the keeper asked for the end, or END_LEFT, if SIGKILL has not ended all processes. STOP has the signal
-// that has stopped the payload, if it has a terminal in place of the caller's.
-enum { REPORT_FAIL = 1, REPORT_EXEC = 2, REPORT_EXIT = 3, REPORT_STOP = 4 };
-enum { END_ASKED = 1, END_LEFT = 2 };
+// that has stopped the payload, if it has a terminal in place of the caller's. OTHERS comes before EXIT if the payload has
+// ended and others have been killed with it: init waits for a byte before it reaps them.
+enum { REPORT_FAIL = 1, REPORT_EXEC = 2, REPORT_EXIT = 3, REPORT_STOP = 4, REPORT_OTHERS = 5, END_ASKED = 1, END_LEFT = 2 };
 
 // How init works: one process may trace exits; init outlives the keeper, ends no process, and stays as long as there are
 // any, as bubblewrap's does.
@@ -68,8 +69,8 @@ enum { TELL_FOREGROUND = 1, TELL_BACKGROUND = 2 };
 // The list made ahead: the last capability that it expects of the kernel (Linux 5.9), the width of an id in a map, how many
 // operations and bytes of data come before the first that depends on identity or root, how many before the host's tree is
 // left, and the placeholders of the launcher's ids.
-enum { AHEAD_LAST_CAP = CAP_CHECKPOINT_RESTORE, AHEAD_IDS = 10, AHEAD_COMMON = 56, AHEAD_COMMON_DATA = 96,
-	AHEAD_TREE = 187, AHEAD_TREE_DATA = 3752 };
+enum { AHEAD_LAST_CAP = CAP_CHECKPOINT_RESTORE, AHEAD_IDS = 10, AHEAD_COMMON = 58, AHEAD_COMMON_DATA = 96,
+	AHEAD_TREE = 189, AHEAD_TREE_DATA = 3752 };
 #define AHEAD_UID "4294967294"
 #define AHEAD_GID "4294967293"
 
@@ -97,6 +98,7 @@ struct report {
 	int32_t nr; // of the payload's own violation, or of the first
 	uint32_t arch, count;
 	uint64_t denied; // how many different calls were refused; if any, their counters follow as another message
+	char lookup[MAX_LOOKUP]; // the first message of FD_LOOKUPS, if the payload has failed
 	struct {
 		struct statfs now;
 		uint64_t blocks, inodes; // the most that were in use

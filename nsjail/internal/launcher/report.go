@@ -20,6 +20,8 @@ const (
 	ReportExec = C.REPORT_EXEC // A: the payload's pid in the jail
 	ReportExit = C.REPORT_EXIT // A: wait status, B: EndAsked, EndLeft
 	ReportStop = C.REPORT_STOP // A: the signal that has stopped the payload, which has a terminal of the keeper's
+	// ReportOthers comes before ReportExit if others have been killed with the payload: init awaits a byte.
+	ReportOthers = C.REPORT_OTHERS
 )
 
 // Flags in B of ReportExit: the keeper has asked for the end; processes remain after SIGKILL.
@@ -46,6 +48,9 @@ const (
 // EndSeconds is the time in seconds that init, or the keeper of a jail without init, waits for killed processes.
 const EndSeconds = C.END_SECONDS
 
+// FDLookups is the descriptor number under which init holds the socket of netns.Loopback, if the jail has one.
+const FDLookups = C.FD_LOOKUPS
+
 // FDDisk is the first of MaxDisks fixed descriptor numbers under which init holds tmpfs mounts.
 const (
 	FDDisk   = C.FD_DISK
@@ -65,6 +70,8 @@ type Report struct {
 	Violation  Violation
 	Disks      [MaxDisks]Disk
 	Denied     int // in ReportExit: how many different calls were refused; if not 0, the next message counts them
+	// Lookup is, in ReportExit of a payload that has failed, the first message of FDLookups, and zeros after it.
+	Lookup [C.MAX_LOOKUP]byte
 }
 
 // Violation is a system call that the filter answers by killing the process, as init has seen it: the payload's own
@@ -114,6 +121,7 @@ func ParseReport(b []byte) (Report, error) {
 	r := Report{Type: int(c._type), A: int(c.a), B: int(c.b), Usage: UsageOf(ru),
 		Violation: Violation{Nr: int(c.nr), Arch: uint32(c.arch), Count: int(c.count), Own: c.own != 0},
 		Denied:    int(c.denied)}
+	copy(r.Lookup[:], b[unsafe.Offsetof(c.lookup):])
 	for i := range c.disks {
 		d := &c.disks[i]
 		n, block := &d.now, int64(d.now.f_bsize)

@@ -175,7 +175,7 @@ func (r *resolver) identity() {
 		p.Add("--gid", unix.SYS_SETRESGID, program.Int(r.gid), program.Int(r.gid), program.Int(r.gid))
 	}
 	if r.NewNet {
-		netns.Loopback(p)
+		netns.Loopback(p, 0)
 	}
 	if r.plan.Sockets != nil {
 		plan.OpenSockets(p, r.plan.Sockets)

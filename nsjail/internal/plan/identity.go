@@ -11,6 +11,7 @@ import (
 	"brig/internal/program"
 	"brig/netns"
 	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
 	"brig/rootfs"
 
@@ -225,7 +226,7 @@ func (r *resolver) loopback() {
 	if r.net() == spec.NetHost || r.net() == spec.NetNone || r.netIsReady() {
 		return
 	}
-	netns.Loopback(r.Jail)
+	netns.Loopback(r.Jail, lookupsFD(r))
 	switch {
 	case r.root.Proc == 0:
 	case r.sysctl != 0:
@@ -234,4 +235,14 @@ func (r *resolver) loopback() {
 	default:
 		netns.FreePorts(r.Jail, r.root.Proc.Arg(), "sys/")
 	}
+}
+
+// lookupsFD returns the descriptor number at which init is to have the socket that hears of lookups, or 0. A network by
+// name, which has a resolver, and a jail without init have the socket too, so that all lists begin as the one made
+// ahead. In a namespace of the pool, which is the launcher's, the jail may make none.
+func lookupsFD(r *resolver) int {
+	if files := r.Host.HardLimits["nofile"]; files >= 0 && files < rootfs.FirstDisk+rootfs.MaxDisks {
+		return 0
+	}
+	return launcher.FDLookups
 }

@@ -61,16 +61,16 @@ var phases = []phase{
 	// the process that makes the tree takes the procfs, while the other one brings lo up
 	{name: "sysctl", in: makesNet, needs: []string{"procfs"}, write: (*resolver).keepSysctl},
 	{name: "session", write: (*resolver).session},
+	// for the fixed descriptor numbers, while a single process uses the table
+	{name: "fd table", in: sideBySide, write: func(r *resolver) { rootfs.Widen(r.Jail, launcher.SlotReport) }},
 	{name: "netns", by: netMaker, in: makesNet, write: (*resolver).makeNet},
-	{name: "lo", in: hasNamespaces, by: netMaker, needs: []string{"netns", "procfs", "sysctl"},
+	{name: "lo", in: hasNamespaces, by: netMaker, needs: []string{"netns", "procfs", "sysctl", "fd table"},
 		write: (*resolver).loopback},
 	{name: "bounding set", in: hasNamespaces, write: (*resolver).dropBoundingSet},
 	{name: "identity", in: hasNamespaces, needs: []string{"procfs"}, write: (*resolver).identity},
 	{name: "oom score", needs: []string{"procfs"}, write: (*resolver).oomScore},
 	// overlays of the caller's mounts on an image in a prepared root need a procfs
 	{name: "image procfs", in: inPreparedImage, needs: []string{"identity"}, write: (*resolver).imageProcfs},
-	// for the fixed descriptor numbers, while a single process uses the table
-	{name: "fd table", in: sideBySide, write: func(r *resolver) { rootfs.Widen(r.Jail, launcher.SlotReport) }},
 	{name: "group", in: notAhead, needs: []string{"identity"}, write: (*resolver).joinGroup},
 	{name: "root", in: hasNamespaces, by: tree, needs: []string{"procfs", "identity"}, write: (*resolver).beginTree},
 	// before the program is known, if nothing that follows needs the host's tree: the kernel takes its time (RCU)

@@ -235,15 +235,19 @@ func TestResolveIsPure(t *testing.T) {
 // the last operation that needs one.
 func TestPlansHoldTheLaws(t *testing.T) {
 	eachPlan(t, func(name string, p *Plan) {
-		last := map[string]int{}
+		last, open := map[string]int{}, map[string]bool{}
 		for i := range p.Jail.Ops {
 			o := &p.Jail.Ops[i]
 			last[o.Label] = i
 			if strings.HasPrefix(program.Name(o.NR), "syscall_") {
 				t.Errorf("%s: operation %d has no name: %s", name, i+1, o.Call())
 			}
-			if o.Save >= 0 && o.OK != [4]uint8{} {
-				t.Errorf("%s: operation %d may leave its slot as it was: %s", name, i+1, o.Call())
+			slot := fmt.Sprintf("$%d", o.Save)
+			if o.Save >= 0 && o.OK != [4]uint8{} && !open[slot] {
+				t.Errorf("%s: operation %d may leave its slot as it was, with no descriptor: %s", name, i+1, o.Call())
+			}
+			if open[slot] = true; o.NR == unix.SYS_CLOSE {
+				delete(open, strings.Trim(strings.TrimPrefix(o.Call(), "close"), "()"))
 			}
 			if o.Trial && (o.NR == unix.SYS_SECCOMP || o.Label == "caps" || o.Label == "drop" || o.Label == "user" || o.Label == "pivot") {
 				t.Errorf("%s: operation %d may fail: %s", name, i+1, o.Call())

@@ -110,7 +110,7 @@ func SetnsTrial() Preparation {
 func NetProgram(free bool) *program.Program {
 	p := program.New(2)
 	p.Add("net", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
-	netns.Loopback(p)
+	netns.Loopback(p, 0)
 	if free {
 		netns.FreePorts(p, program.CWD(), "/proc/sys/")
 	}

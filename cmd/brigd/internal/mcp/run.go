@@ -204,7 +204,7 @@ func told(a *engine.Response) []string {
 		b.WriteString(g.String())
 	}
 	for _, s := range a.Hints {
-		fmt.Fprintf(&b, "A guess: %s\n", s)
+		fmt.Fprintf(&b, "A hint: %s\n", s)
 	}
 	for _, s := range a.Narrowed {
 		fmt.Fprintf(&b, "A policy changed the request: %s\n", sentence(s))

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+
+	"brig/internal/cli"
+	"brig/netns/egress"
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxAtOnce bounds the refusals that are told while the payload runs. The line at the end counts all.
+const maxAtOnce = 16
+
+// refusals is a log of the network that tells a person at a terminal of the first refusal of each host when it happens:
+// a program may try again for minutes without a word.
+type refusals struct {
+	std   cli.Stdio
+	log   io.Writer       // the file of --net-log, or nil
+	hosts map[string]bool // those that were told
+}
+
+// watchRefusals returns the log for a run, which may be nil.
+func watchRefusals(inv *invocation, file *os.File, std cli.Stdio) io.Writer {
+	if inv.spec.Net == nsjail.NetEgress && !inv.json && inv.netLog != "-" {
+		if _, err := unix.IoctlGetTermios(int(std.Err.Fd()), unix.TCGETS); err == nil {
+			r := &refusals{std: std, hosts: map[string]bool{}}
+			if file != nil {
+				r.log = file
+			}
+			return r
+		}
+	}
+	if file == nil {
+		return nil
+	}
+	return file
+}
+
+// Write takes one line of the log.
+func (r *refusals) Write(line []byte) (int, error) {
+	var e egress.Event
+	if err := json.Unmarshal(line, &e); err == nil {
+		if no, ok := e.Refusal(); ok && !r.hosts[no.Host] && len(r.hosts) < maxAtOnce {
+			r.hosts[no.Host] = true
+			r.std.Say("the network refuses %s\r", no.String()) // the payload may have made the terminal raw
+		}
+	}
+	if r.log == nil {
+		return len(line), nil
+	}
+	return r.log.Write(line)
+}
