@@ -10,11 +10,12 @@ import (
 
 // Execute runs a Job by next with all that nsjail.ProtectGit stands for, and with views of the git directories that its
 // writable mounts of the host show. Dir of each Report is the target. note tells why there are no views, if no overlay
-// can be made. A jail that shows nothing of the host writable is run as it is.
+// can be made. A jail that shows nothing of the host writable is run as it is, and so is one
+// without mounts (nsjail.TierProcess).
 func Execute(ctx context.Context, next nsjail.Executor, j *nsjail.Job) (r *nsjail.Result, list []*Report, note string,
 	err error) {
 	ofHost := func(m nsjail.Mount) bool { return m.Writes() && m.Type != nsjail.MountVolume }
-	if j.Verdict.Refusal != nil || !slices.ContainsFunc(j.Spec.Mounts, ofHost) {
+	if j.Verdict.Refusal != nil || j.Spec.Tier != "" || !slices.ContainsFunc(j.Spec.Mounts, ofHost) {
 		r, err = next.Execute(ctx, j)
 		return r, nil, "", err
 	}

@@ -180,7 +180,11 @@ func (k *keeper) apply(set *changes.Set, one *kept, id string) error {
 	for _, line := range stayed(done, id) {
 		k.say("%s", line)
 	}
-	k.say("%s: applied to %s", counted(set.Counts), changes.GitQuote(string(set.Dir.Path)))
+	what := counted(set.Counts) + ":"
+	if !done.Removed {
+		what = concerned(done.Count()) + " of " + counted(set.Counts) + ":"
+	}
+	k.say("%s applied to %s", what, changes.GitQuote(string(set.Dir.Path)))
 	return nil
 }
 
