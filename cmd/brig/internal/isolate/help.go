@@ -41,7 +41,7 @@ func help() string {
 	return "Usage: isolate [OPTION...] --init|--cleanup\n" +
 		"       isolate [OPTION...] --run -- PROGRAM [ARG...]\n\n" +
 		"This is brig " + cli.Version + " with the options, meta files and exit codes of isolate " + Version + ".\n" +
-		"docs/isolate.md of brig says what differs.\n\nOptions:\n" + optionList()
+		"/usr/share/doc/brig/docs/isolate.md says what differs.\n\nOptions:\n" + optionList()
 }
 
 func optionList() string {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,8 +54,7 @@ func (c *command) pull(names []string) (err error) {
 func (c *command) importing(args []string) error {
 	kind, where, ok := strings.Cut(args[0], ":")
 	if !ok || where == "" {
-		return fmt.Errorf("%s is no source; write oci:DIR, oci-archive:FILE, docker-archive:FILE, tar:FILE or dir:DIR",
-			words.Quote(args[0]))
+		return fmt.Errorf("%s is no source; %s", words.Quote(args[0]), sourceOf(args[0]))
 	}
 	name := append(args, "")[1]
 	if _, err := image.ParseName(name); err != nil && name != "" { // before the work
@@ -72,6 +73,23 @@ func (c *command) importing(args []string) error {
 		return fmt.Errorf("%s: %w", words.Quote(args[0]), err)
 	}
 	return nil
+}
+
+// sourceOf returns what to write for a path, by what is there.
+func sourceOf(path string) string {
+	path = strings.TrimSuffix(path, ":")
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "write oci:DIR, oci-archive:FILE, docker-archive:FILE, tar:FILE or dir:DIR"
+	case !st.IsDir():
+		return "write tar:" + words.Printable(path) + " for the files of a root, or docker-archive: or oci-archive: before it " +
+			"for what docker save or skopeo has written"
+	}
+	if _, err := os.Stat(filepath.Join(path, "oci-layout")); err == nil {
+		return "write oci:" + words.Printable(path)
+	}
+	return "write dir:" + words.Printable(path)
 }
 
 // origin opens a source.
@@ -172,7 +190,7 @@ func (c *command) bring(in *intake, o *origin, name string) error {
 		return err
 	}
 	for _, s := range m.LeftOut {
-		if added {
+		if added && !slices.Contains(o.told, s) {
 			c.note("%s: left out: %s", n.Familiar(), s)
 		}
 	}

@@ -50,7 +50,7 @@ func (c *command) commit(args []string) error {
 	if err != nil {
 		return err
 	}
-	o.source = "commit of " + base.Digest
+	o.source, o.told = "commit of "+base.Digest, base.LeftOut
 	c.want = v1.Platform{OS: config.OS, Architecture: config.Architecture}
 	return c.bring(in, o, args[1])
 }

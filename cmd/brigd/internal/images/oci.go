@@ -30,7 +30,8 @@ type origin struct {
 	get    func(d v1.Descriptor) ([]byte, error) // returns an index, manifest or configuration
 	// fetch opens a layer as image.Fetch does. It is nil if the store has all.
 	fetch func(digest string, from int64) (io.ReadCloser, int64, error)
-	close func() // ends what fetch has begun; may be called twice
+	told  []string // what its base lacks, as that was said
+	close func()   // ends what fetch has begun; may be called twice
 }
 
 // read returns an index, manifest or configuration, once its digest has been verified.

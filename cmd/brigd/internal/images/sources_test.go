@@ -214,6 +214,43 @@ func TestCommit(t *testing.T) {
 	}
 }
 
+// TestLeftOutOnce: what an image lacks is said when it is imported, and a commit on top tells of its own layer alone.
+func TestLeftOutOnce(t *testing.T) {
+	r := newRig(t)
+	fifo := func(name string) []byte {
+		var out bytes.Buffer
+		w := tar.NewWriter(&out)
+		must.Do(t, errors.Join(w.WriteHeader(&tar.Header{Typeflag: tar.TypeFifo, Name: name}), w.Close()))
+		return out.Bytes()
+	}
+	r.write("base.tar", fifo("base-fifo"))
+	if _, errs := r.run(0, "import", "tar:"+r.tmp+"/base.tar", "base"); strings.Count(errs, "left out") != 1 {
+		t.Error(errs)
+	}
+	r.in = bytes.NewReader(fifo("layer-fifo"))
+	if _, errs := r.run(0, "commit", "base", "new"); strings.Count(errs, "left out") != 1 || !strings.Contains(errs, "layer-fifo") {
+		t.Error(errs)
+	}
+	r.in = bytes.NewReader(archiveOf(t, "b", "b"))
+	if _, errs := r.run(0, "commit", "new", "newer"); strings.Contains(errs, "left out") {
+		t.Error(errs)
+	}
+}
+
+// TestSourceIsNamed: a path without the kind of source is answered with what to write.
+func TestSourceIsNamed(t *testing.T) {
+	r := newRig(t)
+	r.write("root.tar", archiveOf(t, "a", "a"))
+	r.write("dir/a", nil)
+	r.write("layout/oci-layout", nil)
+	for path, want := range map[string]string{"/root.tar": "write tar:" + r.tmp + "/root.tar for the files of a root",
+		"/dir": "write dir:" + r.tmp + "/dir\n", "/layout": "write oci:" + r.tmp + "/layout\n", "/none": "write oci:DIR, "} {
+		if _, errs := r.run(125, "import", r.tmp+path, "x"); !strings.Contains(errs, want) {
+			t.Errorf("%s: %s", path, errs)
+		}
+	}
+}
+
 // FuzzManifest: no index, manifest or configuration makes it panic, loop or accept a digest that is none.
 func FuzzManifest(f *testing.F) {
 	for _, s := range []string{`{"schemaVersion":2,"manifests":[{"platform":{"os":"linux","architecture":"amd64"}}]}`, `{"schemaVersion":2,"config":{},"layers":[{}]}`, "{}", "["} {
