@@ -83,8 +83,8 @@ func sourceOf(path string) string {
 	case err != nil:
 		return "write oci:DIR, oci-archive:FILE, docker-archive:FILE, tar:FILE or dir:DIR"
 	case !st.IsDir():
-		return "write tar:" + words.Printable(path) + " for the files of a root, or docker-archive: or oci-archive: before it " +
-			"for what docker save or skopeo has written"
+		return "write tar:" + words.Printable(path) + " for the files of a root, or docker-archive: or oci-archive: " +
+			"before it for what docker save or skopeo has written"
 	}
 	if _, err := os.Stat(filepath.Join(path, "oci-layout")); err == nil {
 		return "write oci:" + words.Printable(path)
