@@ -190,8 +190,8 @@ func mcpFlags(c *Config) []cli.Flag {
 		{Name: "http", Path: "mcp.http", To: &c.HTTP,
 			Help: "serve MCP by HTTP at /mcp, at --listen, instead of on stdin and stdout"},
 		{Name: "tools", Path: "mcp.tools", Args: "FILE", To: &c.Tools,
-			Help: "offer the tools that this YAML file declares, too: /usr/share/doc/brig/docs/tools.example.yaml is one; gantz " +
-				"has the same form"},
+			Help: "offer the tools that this YAML file declares, too: /usr/share/doc/brig/docs/tools.example.yaml is one; " +
+				"gantz has the same form"},
 		{Name: "output-schemas", Path: "mcp.output_schemas", Args: "off|on", To: &c.OutputSchemas, Words: []string{"off",
 			"on"}, Help: "tell in the list of tools what form their structured content has, 34 KB more for each model to read"},
 		{Name: "agent", Path: "mcp.agent", Args: "NAME", To: &c.Agent,
