@@ -133,12 +133,27 @@ func (g *gitSort) isGitDir(dir string) bool {
 	if strings.EqualFold(name, ".git") {
 		return true
 	}
-	there := func(name string) bool {
+	return isBare(func(name string) bool {
 		f := g.byPath[join(dir, name)]
 		return f != nil && f.New != nil || g.has(join(dir, name))
-	}
-	return there("HEAD") && (there("objects") && there("refs") || there("commondir")) && !g.has(join(dir, ".git/HEAD"))
+	}) && !g.has(join(dir, ".git/HEAD"))
 }
+
+// isBare reports whether git takes a directory for a git directory, whatever its name, if it has these files.
+func isBare(has func(string) bool) bool {
+	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
+}
+
+// completes reports whether a new file would make a directory of the host a git directory, with hooks or settings that
+// are there already: an earlier set may have brought them, as those of no git directory.
+func (g *gitSort) completes(f *File, d *gitDir) bool {
+	host := func(name string) bool { return g.has(join(d.path, name)) }
+	return f.Old == nil && d.above == "" && slices.Contains(lead, d.rel(string(f.Path))) && !isBare(host) &&
+		slices.ContainsFunc([]string{"config", "config.worktree", "hooks", "info", "commondir"}, host)
+}
+
+// lead are the files by which git knows a git directory.
+var lead = []string{"HEAD", "objects", "refs", "commondir"}
 
 // above returns the git directory that the directory of the set is or is in.
 func (g *gitSort) above() (d *gitDir) {

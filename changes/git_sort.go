@@ -50,6 +50,8 @@ func (g *gitSort) part(f *File, in *inGit) {
 		in.kind, in.file = gitdata.Named, f
 	case f.New == nil:
 		g.removal(f, in, p)
+	case g.completes(f, d):
+		in.name = p.Name
 	case kindIs(f.New, Directory):
 		if p.Kind.IsData() && f.Old == nil {
 			in.file = g.plain(f, p.Kind)
