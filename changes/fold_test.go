@@ -7,7 +7,7 @@ import (
 
 // What git itself keeps is one line, and what it would execute or follow is shown.
 func TestFold(t *testing.T) {
-	up := files{".git/objects/ab/cd": "x", ".git/HEAD": "ref: refs/heads/x\n", ".git/index": "i", ".git/logs/HEAD": "l\n", "a": "a\n",
+	up := files{".git/objects/ab/cd": "x", ".git/HEAD": "ref: refs/heads/x\n", ".git/MERGE_MODE": "i", ".git/logs/HEAD": "l\n", "a": "a\n",
 		".git/hooks/pre-commit": "evil\n", ".git/config": "[core]\n", ".git/MERGE_MSG": "->../a", "sub/.git/MERGE_MODE": "o\n",
 		".git/objects/info/alternates": "/x\n", "index": "mine\n"}
 	w := newWorld(t, files{}, up)
