@@ -231,7 +231,11 @@ func (g *gitSort) index(f *File, d *gitDir) string {
 		dir = path.Dir(string(f.Path))
 	}
 	hash := gitdata.ObjectHash(func(name string) string { return g.host(dir, name) })
-	return gitdata.BadIndex(in, f.New.Size, hash)
+	links := func() []string {
+		text := g.host(dir, path.Base(string(f.Path)))
+		return gitdata.Gitlinks(strings.NewReader(text), int64(len(text)), hash)
+	}
+	return gitdata.BadIndex(in, f.New.Size, hash, links)
 }
 
 // host returns the content of a file of the host: by an absolute path, or one from a directory, which is absolute or
@@ -244,7 +248,8 @@ func (g *gitSort) host(dir, name string) string {
 		name = fmt.Sprintf("/proc/self/fd/%d/%s", g.base, name)
 	}
 	var st unix.Stat_t
-	if !path.IsAbs(name) || unix.Stat(name, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > 4<<20 {
+	if !path.IsAbs(name) || unix.Stat(name, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG ||
+		st.Size > gitdata.MaxIndex {
 		return ""
 	}
 	b, _ := os.ReadFile(name) // without it, the hash of an ordinary repository is meant

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"strings"
 
 	"brig/internal/gitdata"
 	"brig/internal/sys"
@@ -37,7 +38,11 @@ func (c *comparer) badIndex(upper int, name, rel string) (string, error) {
 		}
 		return textAt(c.top, name)
 	})
-	return gitdata.BadIndex(f, st.Size, hash), done()
+	links := func() []string {
+		text := textAt(c.top, rel)
+		return gitdata.Gitlinks(strings.NewReader(text), int64(len(text)), hash)
+	}
+	return gitdata.BadIndex(f, st.Size, hash, links), done()
 }
 
 // textAt returns the beginning of a file of the host, or "".
@@ -52,7 +57,7 @@ func textAt(dir int, name string) string {
 		return ""
 	}
 	defer f.Close()
-	b, _ := io.ReadAll(io.LimitReader(f, 4<<20)) // what is read in part is not valid for git either
+	b, _ := io.ReadAll(io.LimitReader(f, gitdata.MaxIndex)) // what is read in part is not valid for git either
 	return string(b)
 }
 

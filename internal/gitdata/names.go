@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -42,16 +43,39 @@ func ObjectHash(read func(name string) string) int {
 // BadIndex returns why an index (gitformat-index(5)) must not come to the host, or "". git writes files by the names in
 // it (`git checkout .`, `git stash`), and looks at them only when it adds one: an entry .git/hooks/pre-commit is a hook
 // afterwards. So it is read here as git reads it, in one piece and in the blocks that its extensions name.
-func BadIndex(r io.ReaderAt, size int64, hash int) string {
-	if size > MaxIndex {
-		return fmt.Sprintf("it has more than %d MiB", MaxIndex>>20)
-	}
-	x := &indexReader{file: r, size: size, hash: int64(hash)}
-	x.in = bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 64<<10)
+//
+// An entry for a submodule makes `git status` look into that directory, with the settings of a repository there, which
+// the payload can make. links returns the paths of those that the host has.
+func BadIndex(r io.ReaderAt, size int64, hash int, links func() []string) string {
+	x := newIndexReader(r, size, hash)
 	if err := x.read(); err != nil {
 		return err.Error()
 	}
+	var known []string
+	for i, name := range x.links {
+		if i == 0 {
+			known = links()
+		}
+		if !slices.Contains(known, name) {
+			return "it names a submodule that the host does not have"
+		}
+	}
 	return ""
+}
+
+// GitlinkMode are the bytes of the mode of an entry for a submodule, which an index without one need not have.
+const GitlinkMode = "\x00\x00\xe0\x00"
+
+// Gitlinks returns the paths of the submodules in an index.
+func Gitlinks(r io.ReaderAt, size int64, hash int) []string {
+	x := newIndexReader(r, size, hash)
+	_ = x.read() // of one that is damaged, what comes before
+	return x.links
+}
+
+func newIndexReader(r io.ReaderAt, size int64, hash int) *indexReader {
+	return &indexReader{file: r, size: size, hash: int64(hash),
+		in: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 64<<10)}
 }
 
 // indexReader reads one index.
@@ -68,11 +92,15 @@ type indexReader struct {
 	blocks  []byte  // the extension IEOT
 	unnamed bool    // an entry has no name
 	split   bool    // there is an extension "link"
+	links   []string
 }
 
 var errNoIndex = errors.New("it is no index")
 
 func (x *indexReader) read() error {
+	if x.size > MaxIndex {
+		return fmt.Errorf("it has more than %d MiB", MaxIndex>>20)
+	}
 	head, err := x.next(12)
 	if err != nil || string(head[:4]) != "DIRC" {
 		return errNoIndex
@@ -147,6 +175,9 @@ func (x *indexReader) entry(version uint32, name string) (string, error) {
 	x.unnamed = x.unnamed || name == ""
 	if name != "" && !mayName(name, mode) {
 		return "", errors.New("it names files of git's own")
+	}
+	if mode&0o170000 == 0o160000 {
+		x.links = append(x.links, name)
 	}
 	return name, nil
 }

@@ -40,7 +40,9 @@ func numbers(list ...int) (b []byte) {
 	return b
 }
 
-func badIndex(b []byte, hash int) string { return BadIndex(bytes.NewReader(b), int64(len(b)), hash) }
+func badIndex(b []byte, hash int) string {
+	return BadIndex(bytes.NewReader(b), int64(len(b)), hash, func() []string { return []string{"sub"} })
+}
 
 // TestBadIndex: an index names files of the work tree, however it is read.
 func TestBadIndex(t *testing.T) {

@@ -49,7 +49,7 @@ var ours = map[string][]string{
 	"brig/internal/sys":         {},
 	"brig/internal/owned":       {"brig/internal/sys"},
 	"brig/internal/words":       {},
-	"brig/internal/repository":  {},
+	"brig/internal/repository":  {"brig/internal/gitdata"},
 	"brig/internal/gitdata":     {},
 	"brig/gitview":              {"brig/internal/gitdata", "brig/internal/repository", "brig/nsjail"},
 	tricks:                      {},

@@ -79,6 +79,7 @@ type finder struct {
 	texts  map[string][]setting // of the files of settings, by name
 	paths  map[Path]bool
 	above  map[string]place
+	tops   map[string]bool // whose submodules are known
 	nested bool // the search is running
 }
 
@@ -102,7 +103,7 @@ type place struct{ tree, gitDir bool }
 // those below.
 func Find(q Query) *Found {
 	f := &finder{Query: q, dirs: map[fileID]*gitDir{}, texts: map[string][]setting{}, paths: map[Path]bool{},
-		above: map[string]place{}}
+		above: map[string]place{}, tops: map[string]bool{}}
 	for _, dir := range q.Dirs {
 		f.upwards(dir)
 	}

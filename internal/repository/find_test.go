@@ -39,6 +39,8 @@ var shapes = map[string]struct{ script, dir, want string }{
 	"global":             {"git init -q r; git config --global core.hooksPath .githooks", "r", "r/.githooks"},
 	"global include":     {"git init -q r; git config --global includeIf.gitdir:/x.path ~/r/conf; printf '[core]\nhooksPath=h\n' >r/conf", "r", "r/conf r/h"},
 	"submodule":          {"git init -q s; git -C s commit -q --allow-empty -m x; git init -q r; git -C r -c protocol.file.allow=always submodule --quiet add --name a/b/c/d/e/f/g/h/i/j/k ../s libs/s 2>&1", "r", "dir:r/.git/modules/a/b/c/d/e/f/g/h/i/j/k r/.git/modules/a/b/c/d/e/f/g/h/i/j/k/../../../../../../../../../../../../../libs/s/.git"},
+	"empty submodule":    {"git init -q s; git -C s commit -q --allow-empty -m x; git init -q o; git -C o -c protocol.file.allow=always submodule --quiet add ../s libs/s 2>&1; git -C o commit -qm s; git clone -q o r", "r", "r/libs/s/.git"},
+	"embedded":           {"git init -q r; git init -q r/e; git -C r/e commit -q --allow-empty -m x; git -C r add e 2>&1; rm -rf r/e/.git", "r", "r/e/.git"},
 	"worktree's modules": {"git init -q s; git -C s commit -q --allow-empty -m x; git init -q r; git -C r commit -q --allow-empty -m x; git -C r worktree add -q ../wt; git -C wt -c protocol.file.allow=always submodule --quiet add ../s libs/s 2>&1", "r", "dir:r/.git/worktrees/wt/modules/libs/s r/.git/worktrees/wt/modules/libs/s/../../../../../../../wt/libs/s/.git"},
 }
 

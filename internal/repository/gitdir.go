@@ -58,6 +58,7 @@ func (f *finder) gitDir(dir, top string) *group {
 	}
 	if top != "" && g.group != nil {
 		f.top(g.group, top)
+		f.submodules(dir, top)
 	}
 	return g.group
 }
