@@ -138,7 +138,7 @@ func (a *advisor) event(e *Event) {
 	case Connect:
 		a.connect(e)
 	case Lookup:
-		a.propose(e, Network, e.Name, "--allow", e.Name)
+		a.lookup(e)
 	case Count:
 		a.count(e)
 	case Full:

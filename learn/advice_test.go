@@ -2,6 +2,7 @@ package learn
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"net/netip"
 	"path"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
@@ -57,6 +59,8 @@ func write(at, errno string, dir Dir) Event {
 func TestAdvise(t *testing.T) {
 	writable := nsjail.Spec{Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/data", Target: "/out", Writable: true}}}
 	image := nsjail.Spec{Rootfs: nsjail.Rootfs{Path: "/img", Image: "x"}, Workdir: "/app"}
+	egress := nsjail.Spec{Net: nsjail.NetEgress}
+	must.Do(t, json.Unmarshal([]byte(`{"allow": ["example.com:443", "*.example.org", "1.1.1.1:443"]}`), &egress.Egress))
 	own := nsjail.Spec{Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/data", Target: "/in"}}}
 	for name, c := range map[string]struct {
 		spec    nsjail.Spec
@@ -87,22 +91,29 @@ func TestAdvise(t *testing.T) {
 		"here, only written": {dir: "/home/u/proj", events: []Event{write("/work/build/out", "ENOENT", Dir{OnHost: true})}, want: "--cow /home/u/proj"},
 		"by name, written": {dir: "/home/u/proj", events: []Event{missing("/home/u/proj/start.py", false),
 			write("/home/u/proj/out", "EROFS", Dir{InJail: true, OnHost: true})}, want: "--cow /home/u/proj:/home/u/proj"},
-		"a bind, written":  {spec: own, events: []Event{write("/in/out", "EROFS", Dir{InJail: true})}, want: "--cow /data:/in"},
-		"a new directory":  {events: []Event{write("/var/cache/x", "ENOENT", Dir{OnHost: true})}, want: "--tmpfs /var/cache"},
-		"an empty one":     {events: []Event{write("/run/pid", "EROFS", Dir{InJail: true, Empty: true, OnHost: true})}, want: "--tmpfs /run"},
-		"no options":       {events: []Event{{Kind: Write, Call: "mkdir", Errno: "EROFS", Path: "/run/x:size=99g", Dir: Dir{Path: "/run", InJail: true}}}},
-		"refused":          {events: []Event{write("/run/pid", "EACCES", Dir{InJail: true, Empty: true, OnHost: true})}, want: "--tmpfs /run"},
-		"refused by modes": {spec: own, events: []Event{{Kind: Write, Call: "mkdir", Errno: "EPERM", Path: "/run/x", Dir: Dir{Path: "/run", InJail: true}}}},
-		"programs stay":    {events: []Event{write("/usr/lib/python3/x.pyc", "EROFS", Dir{InJail: true, OnHost: true})}},
-		"full":             {events: []Event{{Kind: Full, Call: "write", Errno: "ENOSPC", Path: "/tmp/x"}}, want: "--tmpfs /tmp:size=1g"},
-		"the host is full": {spec: own, events: []Event{{Kind: Full, Call: "write", Errno: "ENOSPC", Path: "/in/x"}}},
-		"processes":        {events: []Event{{Kind: Count, Call: "clone", Errno: "EAGAIN"}}, want: "--pids-limit 4096"},
-		"an address":       {events: []Event{{Kind: Connect, Call: "connect", Errno: "ENETUNREACH", Addr: netip.MustParseAddrPort("192.0.2.1:443")}}, want: "--allow 192.0.2.1:443"},
-		"the host's own":   {events: []Event{{Kind: Connect, Call: "connect", Errno: "ECONNREFUSED", Addr: netip.MustParseAddrPort("127.0.0.1:5432")}}, held: "nothing listens there in the jail: its loopback is not the host's"},
-		"a name":           {events: []Event{{Kind: Lookup, Call: "sendto", Name: "example.com"}}, want: "--allow example.com"},
-		"on another PATH":  {events: []Event{{Kind: Search, Call: "execve", Path: "/usr/local/go/bin"}}, want: "--env PATH=/usr/local/go/bin:" + nsjail.DefaultPath},
-		"a service's":      {events: []Event{{Kind: Socket, Call: "connect", Errno: "ENOENT", Nodes: []Node{{At: "/run/x", Host: "/run/x", Type: SocketFile, Public: true}}}}, held: "a socket of the host: its service would act for the payload"},
-		"a device":         {events: []Event{{Call: "open", Errno: "ENOENT", Nodes: []Node{{At: "/mnt/x", Host: "/mnt/x", Type: Device, Public: true}}}}, held: "a device of the host: none can be opened in a jail"},
+		"a bind, written":        {spec: own, events: []Event{write("/in/out", "EROFS", Dir{InJail: true})}, want: "--cow /data:/in"},
+		"a new directory":        {events: []Event{write("/var/cache/x", "ENOENT", Dir{OnHost: true})}, want: "--tmpfs /var/cache"},
+		"an empty one":           {events: []Event{write("/run/pid", "EROFS", Dir{InJail: true, Empty: true, OnHost: true})}, want: "--tmpfs /run"},
+		"no options":             {events: []Event{{Kind: Write, Call: "mkdir", Errno: "EROFS", Path: "/run/x:size=99g", Dir: Dir{Path: "/run", InJail: true}}}},
+		"refused":                {events: []Event{write("/run/pid", "EACCES", Dir{InJail: true, Empty: true, OnHost: true})}, want: "--tmpfs /run"},
+		"refused by modes":       {spec: own, events: []Event{{Kind: Write, Call: "mkdir", Errno: "EPERM", Path: "/run/x", Dir: Dir{Path: "/run", InJail: true}}}},
+		"programs stay":          {events: []Event{write("/usr/lib/python3/x.pyc", "EROFS", Dir{InJail: true, OnHost: true})}},
+		"full":                   {events: []Event{{Kind: Full, Call: "write", Errno: "ENOSPC", Path: "/tmp/x"}}, want: "--tmpfs /tmp:size=1g"},
+		"the host is full":       {spec: own, events: []Event{{Kind: Full, Call: "write", Errno: "ENOSPC", Path: "/in/x"}}},
+		"processes":              {events: []Event{{Kind: Count, Call: "clone", Errno: "EAGAIN"}}, want: "--pids-limit 4096"},
+		"an address":             {events: []Event{{Kind: Connect, Call: "connect", Errno: "ENETUNREACH", Addr: netip.MustParseAddrPort("192.0.2.1:443")}}, want: "--allow 192.0.2.1:443"},
+		"the host's own":         {events: []Event{{Kind: Connect, Call: "connect", Errno: "ECONNREFUSED", Addr: netip.MustParseAddrPort("127.0.0.1:5432")}}, held: "nothing listens there in the jail: its loopback is not the host's"},
+		"a name":                 {events: []Event{{Kind: Lookup, Call: "sendto", Name: "example.com"}}, want: "--allow example.com"},
+		"a name that is allowed": {spec: egress, events: []Event{{Kind: Lookup, Call: "sendto", Name: "Example.com."}, {Kind: Lookup, Call: "sendto", Name: "a.example.org"}}},
+		"a name that is not":     {spec: egress, events: []Event{{Kind: Lookup, Call: "sendto", Name: "example.net"}}, want: "--allow example.net"},
+		"an address allowed":     {spec: egress, events: []Event{{Kind: Connect, Call: "connect", Errno: "ECONNREFUSED", Addr: netip.MustParseAddrPort("[::ffff:1.1.1.1]:443")}}},
+		"another port of it":     {spec: egress, events: []Event{{Kind: Connect, Call: "connect", Errno: "ECONNREFUSED", Addr: netip.MustParseAddrPort("1.1.1.1:80")}}, want: "--allow 1.1.1.1:80"},
+		"the stand-in of a name": {spec: egress, events: []Event{{Kind: Connect, Call: "connect", Errno: "ECONNREFUSED", Addr: netip.MustParseAddrPort("198.18.0.1:443")}}},
+		"the host's network": {spec: nsjail.Spec{Net: nsjail.NetHost}, events: []Event{{Kind: Lookup, Name: "example.net"},
+			{Kind: Connect, Call: "connect", Errno: "ECONNREFUSED", Addr: netip.MustParseAddrPort("1.1.1.1:80")}}},
+		"on another PATH": {events: []Event{{Kind: Search, Call: "execve", Path: "/usr/local/go/bin"}}, want: "--env PATH=/usr/local/go/bin:" + nsjail.DefaultPath},
+		"a service's":     {events: []Event{{Kind: Socket, Call: "connect", Errno: "ENOENT", Nodes: []Node{{At: "/run/x", Host: "/run/x", Type: SocketFile, Public: true}}}}, held: "a socket of the host: its service would act for the payload"},
+		"a device":        {events: []Event{{Call: "open", Errno: "ENOENT", Nodes: []Node{{At: "/mnt/x", Host: "/mnt/x", Type: Device, Public: true}}}}, held: "a device of the host: none can be opened in a jail"},
 		"the least is first": {events: []Event{{Kind: Lookup, Name: "example.com"}, missing("/opt/py/lib/os.py", true), write("/run/pid", "EROFS", Dir{InJail: true, Empty: true})},
 			want: "--tmpfs /run --ro-bind /opt/py /opt/py --allow example.com"},
 		"a link to a secret":     {events: []Event{leads("/data/link", "/home/u/.ssh/id_rsa")}, held: "it may hold secrets: .sshit may hold secrets: .ssh"},

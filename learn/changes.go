@@ -128,6 +128,9 @@ func (a *advisor) count(e *Event) {
 // connect proposes to allow an address. The jail's own loopback interface is not the host's.
 func (a *advisor) connect(e *Event) {
 	addr := e.Addr.Addr().Unmap()
+	if a.opens(netip.AddrPortFrom(addr, e.Addr.Port())) {
+		return
+	}
 	if addr.IsLoopback() || addr.IsUnspecified() || e.Addr.Port() == 53 {
 		if e.Addr.Port() != 53 {
 			a.withhold(e, e.Addr.String(), "nothing listens there in the jail: its loopback is not the host's")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"brig/internal/words"
+	"brig/learn"
 )
 
 // tell prints the answer, writes the Spec, and returns the exit code.
@@ -54,9 +55,7 @@ func (l *learner) text(f *learned) string {
 	for _, p := range f.Unneeded {
 		rest = append(rest, fmt.Sprintf("%s %s: %s (%s)", p.Call, shellWords([]string{p.Path}), p.Errno, shellWords(p.Flag)))
 	}
-	for _, w := range f.Withheld {
-		rest = append(rest, fmt.Sprintf("%s %s: %s (%s)", w.Call, shellWords([]string{w.Path}), w.Errno, w.Why))
-	}
+	rest = append(rest, folded(f.Withheld)...)
 	title := "Not proposed:"
 	if f.Works {
 		title = "These failed as well, and it works without:"
@@ -69,6 +68,26 @@ func (l *learner) text(f *learned) string {
 		b.WriteString("\n" + title + "\n  " + strings.Join(rest, "\n  ") + "\n")
 	}
 	return b.String()
+}
+
+// folded returns lines for what is withheld: the first ones of each reason, and the number of the others.
+func folded(list []learn.Withheld) (lines []string) {
+	const most = 2
+	seen := map[string]int{}
+	for _, w := range list {
+		seen[w.Why]++
+	}
+	shown := map[string]int{}
+	for _, w := range list {
+		shown[w.Why]++
+		switch n, all := shown[w.Why], seen[w.Why]; {
+		case n <= most || all == most+1:
+			lines = append(lines, fmt.Sprintf("%s %s: %s (%s)", w.Call, shellWords([]string{w.Path}), w.Errno, w.Why))
+		case n == all:
+			lines = append(lines, fmt.Sprintf("and %d more: %s (--json lists them)", all-most, w.Why))
+		}
+	}
+	return lines
 }
 
 // line returns the command line that the answer stands for, or the one with --spec, if a flag takes the place of one
