@@ -5,12 +5,13 @@ import (
 	"errors"
 	"slices"
 
+	"brig/internal/repository"
 	"brig/nsjail"
 )
 
 // Execute runs a Job by next with all that nsjail.ProtectGit stands for, and with views of the git directories that its
-// writable mounts of the host show. Dir of each Report is the target. note tells why there are no views, if no overlay
-// can be made. A jail that shows nothing of the host writable is run as it is, and so is one
+// writable mounts of the host show. Dir of each Report is the target. note tells what is not as it should be, without a path
+// of the host: no overlay can be made, or not all directories were searched. A jail that shows nothing of the host writable is run as it is, and so is one
 // without mounts (nsjail.TierProcess).
 func Execute(ctx context.Context, next nsjail.Executor, j *nsjail.Job) (r *nsjail.Result, list []*Report, note string,
 	err error) {
@@ -33,13 +34,17 @@ func Execute(ctx context.Context, next nsjail.Executor, j *nsjail.Job) (r *nsjai
 		inner.Spec = v.Spec
 	}
 	r, err = next.Execute(ctx, &inner)
-	if text, again := v.Fallback(err); again && r == nil {
-		inner.Spec, note = v.Spec, text
+	if _, again := v.Fallback(err); again && r == nil {
+		inner.Spec, note = v.Spec, "git directories are read-only, since no overlay can be made of them"
 		r, err = next.Execute(ctx, &inner)
 	}
 	j.PlanDigest = inner.PlanDigest
 	if r == nil {
 		return nil, nil, note, err
+	}
+	if v != nil && v.Spec.Repositories != nil && note == "" && slices.ContainsFunc(v.Spec.Repositories.Problems,
+		func(p repository.Problem) bool { return p.Note }) {
+		note = "in part: there are more files than are searched for repositories, or settings that cannot be read"
 	}
 	v.Tell(r.Enforced)
 	list = v.BringBack(r)

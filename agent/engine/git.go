@@ -67,7 +67,7 @@ func (e *Engine) execute(ctx context.Context, j *nsjail.Job) (res *nsjail.Result
 func (e *Engine) runGit(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
 	res, list, note, err := gitview.Execute(ctx, e.runner, j)
 	if note != "" && res != nil {
-		res.Enforced["git"] = "read-only, since no overlay can be made"
+		res.Enforced["git"] = note
 	}
 	if to, ok := ctx.Value(gitKey{}).(*[]GitDir); ok {
 		for _, r := range list {

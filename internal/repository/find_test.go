@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,5 +88,22 @@ func lookup(env []string) func(string) string {
 			}
 		}
 		return ""
+	}
+}
+
+// TestManyNames: many files hide no repository that is beside them, and it is told that the search has ended.
+func TestManyNames(t *testing.T) {
+	top := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+	for i := range MaxEntries + 1 {
+		must.Do(t, os.Mkdir(fmt.Sprintf("%s/%d", top, i), 0o755))
+	}
+	for _, name := range []string{"/a/.git", "/b"} {
+		must.Do(t, os.MkdirAll(top+name+"/objects", 0o755))
+		must.Do(t, os.MkdirAll(top+name+"/refs", 0o755))
+		must.Do(t, os.WriteFile(top+name+"/HEAD", []byte("ref: refs/heads/main\n"), 0o644))
+	}
+	f := Find(Query{Dirs: []string{top}, Env: func(string) string { return "" }, UID: os.Geteuid()})
+	if len(f.GitDirs) != 2 || len(f.Problems) != 1 || !f.Problems[0].Note {
+		t.Errorf("%+v %+v", f.GitDirs, f.Problems)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 
 	"brig/internal/sys"
 	"brig/internal/words"
@@ -19,6 +20,9 @@ func deep(name string) bool {
 	}
 	return false
 }
+
+// maxListed bounds the entries of one directory that are read.
+const maxListed = 1 << 16
 
 // search opens the repositories below a directory, the nearest first, with and without a work tree. It looks into no
 // git directory and follows no link.
@@ -44,11 +48,6 @@ func (f *finder) search(dir string) {
 		if rel != "." && f.found(full, entries) {
 			continue
 		}
-		if seen += len(entries); seen > MaxEntries {
-			f.problem(dir, fmt.Sprintf("was searched for git directories among its nearest %d entries: one further down is "+
-				"not known", MaxEntries), "name its hooks with --protect, as in --protect="+words.Shell("deep/down/.git/hooks"))
-			return
-		}
 		for _, e := range entries {
 			switch {
 			case !e.IsDir() || e.Name() == ".git":
@@ -58,12 +57,35 @@ func (f *finder) search(dir string) {
 				list = append(list, path.Join(rel, e.Name()))
 			}
 		}
+		if seen += len(entries); seen > MaxEntries {
+			f.edge(root, dir, list, late)
+			f.problem(dir, fmt.Sprintf("was searched for git directories among its nearest %d entries: one further "+
+				"down is not known", MaxEntries), "name its hooks with --protect, as in --protect="+words.Shell("deep/down/.git/hooks"))
+			return
+		}
+	}
+}
+
+// edge opens the repositories that are at directories which the search has seen and not looked into: a payload that
+// makes many files must not hide one from the next run.
+func (f *finder) edge(root *os.File, dir string, lists ...[]string) {
+	var st unix.Stat_t
+	there := func(name string) bool {
+		return unix.Fstatat(int(root.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+	}
+	for _, rel := range slices.Concat(lists...) {
+		switch full := path.Join(dir, rel); {
+		case there(rel + "/.git"):
+			f.open(full, ".git", full)
+		case there(rel+"/HEAD") && f.isGitDir(full):
+			f.gitDir(full, "")
+		}
 	}
 }
 
 func (f *finder) isOpen(dir string) bool { return f.dirs[identity(dir)] != nil }
 
-// list returns the entries of a directory, which is "." or below it, at most one more than MaxEntries.
+// list returns the entries of a directory, which is "." or below it, at most maxListed.
 func (f *finder) list(root *os.File, rel string) []os.DirEntry {
 	d := root
 	if rel != "." {
@@ -76,7 +98,7 @@ func (f *finder) list(root *os.File, rel string) []os.DirEntry {
 		d = os.NewFile(uintptr(fd), rel)
 		defer d.Close()
 	}
-	entries, _ := d.ReadDir(MaxEntries + 1)
+	entries, _ := d.ReadDir(maxListed)
 	return entries
 }
 
