@@ -46,6 +46,26 @@ func TestRemedyWorks(t *testing.T) {
 	}
 }
 
+// TestPathRemedyWorks: a program of the host's /usr that is on the caller's PATH alone runs with that PATH, as the error
+// tells.
+func TestPathRemedyWorks(t *testing.T) {
+	const program, dir = "git-check-ref-format", "/usr/lib/git-core"
+	if _, err := os.Stat(filepath.Join(dir, program)); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	c := Command(program, "refs/heads/x")
+	_, err := c.Run()
+	if !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "which is not on the jail's PATH; add -e PATH, or name it in full") {
+		t.Fatal(err)
+	}
+	c = Command(program, "refs/heads/x")
+	c.Spec.PassEnv = []string{"PATH"}
+	if _, r := mustRun(t, c); r.Status != StatusOK {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestWhyItCannotRun: for an existing file that cannot run, the error has the reason, and for a missing one the flag
 // that adds it.
 func TestWhyItCannotRun(t *testing.T) {

@@ -42,6 +42,9 @@ func (c *Cmd) setupError(rep launcher.Report) error {
 			"nowhere in it; mend the tree"
 		return e
 	}
+	if mountMistake(&c.Spec, c.plan.Host, e) {
+		return e
+	}
 	return doctor.OrTier(doctor.Blame(e), c.plan.Host)
 }
 
@@ -162,13 +165,22 @@ func (c *Cmd) whereIsIt(name string) string {
 	case system && strings.Contains(name, "/"):
 		return "there is no such path in the jail; the host has it as " + real
 	case system:
-		return fmt.Sprintf("the host has it as %s, which is not on the jail's PATH; name it in full", real)
+		return fmt.Sprintf("the host has it as %s, which is not on the jail's PATH; %sname it in full", real, orPath(host))
 	}
 	dir := filepath.Dir(filepath.Dir(real)) // the prefix: a program also needs its lib and share
 	if _, err := os.Stat(filepath.Join(dir, "lib")); err != nil || dir == "/" {
 		dir = filepath.Dir(real)
 	}
 	return fmt.Sprintf("the host has it as %s; add --ro-bind %s %s and name it in full", real, dir, dir)
+}
+
+// orPath returns the advice to pass the caller's PATH, if the directory in which that has found a program is in the
+// jail.
+func orPath(program string) string {
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(program)); err != nil || !sys.Under(dir, "/usr") {
+		return ""
+	}
+	return "add -e PATH, or "
 }
 
 // fromWork returns the path of a host file relative to the caller's directory, where --work . would show it, or "".

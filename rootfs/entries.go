@@ -38,9 +38,7 @@ func (b *builder) entry(e *Entry) {
 		b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.CWD(), program.Str(e.Source.Path), fromEmpty())
 		b.Program.Close(b.label, m)
 	case Tmpfs:
-		m := b.newTmpfs(e.Size, e.Inodes, e.Mode, e.Attr)
-		b.keepDisk(m, "/"+e.Target)
-		b.mounted(m, e.Target)
+		b.tmpfs(e)
 	case Scratch:
 		b.scratch(e)
 	case ImageTree:
@@ -52,7 +50,7 @@ func (b *builder) entry(e *Entry) {
 			[2]string{"mode", "0620"},
 			[2]string{"max", strconv.FormatInt(e.Inodes, 10)})
 	case Dir:
-		b.mkdir(e.Target, e.Mode)
+		b.dir(e)
 	case Symlink:
 		b.link(e)
 	case File:
@@ -66,8 +64,23 @@ func (b *builder) entry(e *Entry) {
 	case Pin:
 		b.mkdir(e.Target, 0o755)
 		b.held(e, unix.O_PATH)
+	case Points:
+		b.points(e)
 	case Held:
 		b.held(e, unix.O_PATH|unix.O_NOFOLLOW)
+	}
+}
+
+func (b *builder) tmpfs(e *Entry) {
+	m := b.newTmpfs(e.Size, e.Inodes, e.Mode, e.Attr)
+	b.keepDisk(m, "/"+e.Target)
+	b.mounted(m, e.Target)
+}
+
+// dir makes a directory, and fails if one of the caller's is to be where something else is.
+func (b *builder) dir(e *Entry) {
+	if b.mkdir(e.Target, e.Mode); strings.HasPrefix(e.Label, "mounts[") {
+		b.Program.Close(b.label, b.at(e.Target, unix.O_PATH|unix.O_DIRECTORY, 0))
 	}
 }
 

@@ -69,6 +69,7 @@ func one() map[string]Entry {
 		"mask-dir":        {Kind: Mask, Target: "a/t", SourceIsDir: true},
 		"sealed":          {Kind: Sealed, Target: "a/t"},
 		"pin":             {Kind: Pin, Target: "a/t"},
+		"points":          {Kind: Points, Target: "a/t", Names: []string{"b/c/", "b/d", "e"}, Attr: rdonly | nosuid},
 		"held":            {Kind: Held, Target: "a/t", Attr: rdonly | nosuid},
 	}
 }

@@ -61,6 +61,7 @@ const (
 	Sealed // the target itself made read-only
 	Pin    // the target, a directory, mounted on itself, so that it cannot be renamed or removed (rename(2) EBUSY)
 	Held   // the same for a target that exists, of any type, with Attr for everything mounted there
+	Points // an overlay of the target, a directory of the root, that has the files and directories Names, too
 )
 
 // Entry is one file or mount in the tree. Target is relative to the root, without a leading slash.
@@ -69,8 +70,9 @@ type Entry struct {
 	Label        string // the step's label; "" means "rootfs"
 	Target       string
 	Source       Source
-	Ghosts       []Ghost // COW: what stands for absent paths
-	Upper        *Source // COW: a directory of the host with the directories "upper" and "work"; nil for a tmpfs
+	Ghosts       []Ghost  // COW: what stands for absent paths
+	Upper        *Source  // COW: a directory of the host with the directories "upper" and "work"; nil for a tmpfs
+	Names        []string // Points: relative to the target; one that ends with a slash is a directory
 	Text         string
 	Size, Inodes int64 // for Devpts, Inodes is the number of terminals
 	Mode         uint32

@@ -123,6 +123,9 @@ func TestNoPlainPathBelowAnImage(t *testing.T) {
 func checkLookup(t *testing.T, name string, o *program.Op) {
 	t.Helper()
 	call := o.Call()
+	if strings.Contains(call, `".points-`) {
+		return // in the staging tmpfs
+	}
 	args := strings.Split(call[strings.IndexByte(call, '(')+1:], ", ")
 	at := map[uint32]int{unix.SYS_MKDIRAT: 0, unix.SYS_MKNODAT: 0, unix.SYS_SYMLINKAT: 1}
 	// the staging tmpfs holds these for as long as it takes to mount them; nobody else can make a name there

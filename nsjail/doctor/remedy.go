@@ -52,8 +52,8 @@ func failures() []failure {
 		{"pivot", "", errnos{unix.EINVAL}, ofHost, "the root is the kernel's initramfs, which pivot_root(2) cannot " +
 			"replace; enter a tmpfs with switch_root(8) first"},
 		{"mounts[*", "", errnos{unix.EEXIST}, ofCaller, "the target exists already; choose another"},
-		{"mounts[*", "", errnos{unix.EROFS}, ofCaller, noMountPoint},
-		{"rootfs", "", errnos{unix.EROFS}, ofCaller, noMountPoint},
+		{"rootfs", "", errnos{unix.EROFS}, ofCaller, "the tree has no such mount point, and no layer of brig's is over it; " +
+			"make it there"},
 		{"mounts[*", "", errnos{unix.ENOTDIR, unix.ELOOP, unix.ENOENT}, ofCaller,
 			"a part of the target's path is no directory, or a symbolic link that leads nowhere in the jail or that the " +
 				"payload could replace, since it lies in a writable mount; name the path that it leads to"},
@@ -103,8 +103,6 @@ func cloneFailures() []failure {
 		{"cgroup", "clone3", errnos{unix.ENODEV}, spec.FaultHost, "somebody has removed it" + seeWho},
 	}
 }
-
-const noMountPoint = "the mount point does not exist in a read-only tree; make it there, or use --rootfs-writable"
 
 const noRoom = "the jail's own directories are too small for the files that it starts with: raise --scratch, or the " +
 	"size of a writable root"

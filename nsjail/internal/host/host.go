@@ -55,6 +55,8 @@ type Host struct {
 	Unprotected []string    `json:"unprotected,omitempty"`
 	Ghosts      []Ghost     `json:"-"`
 	Stores      []string    `json:"-"` // brig's own directories in a writable mount, to be made before the jail is
+	// Points are the mount points to be made in read-only directories.
+	Points []Points `json:"points,omitempty"`
 	// ImageLacks lists the files of NetEtc that the Spec's root does not have.
 	ImageLacks []string `json:"image_lacks,omitempty"`
 	// ImageComplete means that the Spec's root has all directories and files on which the jail mounts something.

@@ -73,6 +73,7 @@ func (h *Host) LookSources(s *spec.Spec) error {
 			return err
 		}
 	}
+	h.lookPoints(s)
 	if err := h.hardLinks(s); err != nil {
 		return err
 	}
@@ -96,14 +97,6 @@ func (h *Host) LookRoot(s *spec.Spec, was *Source) error {
 	src.Dev, src.Ino, src.UID, src.GID = uint64(st.Dev), st.Ino, int(st.Uid), int(st.Gid)
 	h.ImageComplete = h.ImageComplete && h.complete(&src, s)
 	return nil
-}
-
-func sourceError(key, path string, err error, remedy string) error {
-	e := &spec.Error{Fault: spec.FaultCaller, Op: key, Detail: words.Quote(path), Remedy: remedy}
-	if !errors.As(err, &e.Errno) {
-		e.Detail += ": " + err.Error()
-	}
-	return e
 }
 
 func (h *Host) open(key, path string) (*Source, error) {

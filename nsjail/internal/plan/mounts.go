@@ -20,6 +20,7 @@ import (
 // mounts resolves the caller's mounts.
 func (r *resolver) mounts() {
 	for i, m := range r.Spec.Mounts {
+		r.own = append(r.own, pointsAfter(r, i)...)
 		label := spec.Index("mounts", i)
 		key := label + ".source"
 		e := rootfs.Entry{Label: label, Target: strings.TrimPrefix(m.Target, "/"), NoLinks: r.pin(i)}
@@ -50,6 +51,17 @@ func (r *resolver) mounts() {
 	if len(r.own) > 0 {
 		r.own[0].Guarded = true
 	}
+}
+
+// pointsAfter returns the layers with the mount points that are made after the first n of the caller's mounts.
+func pointsAfter(r *resolver, n int) (list []rootfs.Entry) {
+	for _, p := range r.Host.Points {
+		if p.After == n {
+			list = append(list, rootfs.Entry{Kind: rootfs.Points, Label: spec.Index("mounts", p.For) + ".point", Target: p.Dir,
+				Names: p.Names, Attr: attrRead})
+		}
+	}
+	return list
 }
 
 // pin protects a mount inside a writable mount. Without it the payload could rename a directory between the two and put

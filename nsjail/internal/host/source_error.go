@@ -1,0 +1,17 @@
+package host
+
+import (
+	"errors"
+
+	"brig/internal/words"
+	"brig/nsjail/internal/spec"
+)
+
+// sourceError returns the error for a path of the host that the Spec names under a key.
+func sourceError(key, path string, err error, remedy string) error {
+	e := &spec.Error{Fault: spec.FaultCaller, Op: key, Detail: words.Quote(path), Remedy: remedy}
+	if !errors.As(err, &e.Errno) {
+		e.Detail += ": " + err.Error()
+	}
+	return e
+}
