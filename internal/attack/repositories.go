@@ -3,6 +3,7 @@ package attack
 import (
 	"os"
 	"strings"
+	"syscall"
 )
 
 // gitDir makes a git directory with settings and a hook, which has to stay as they are.
@@ -11,6 +12,21 @@ func (s *Scene) gitDir(dir, settings string) {
 	s.dir(dir + "/objects")
 	s.dir(dir + "/refs")
 	s.kept(map[string]string{dir + "/config": settings, dir + "/hooks/pre-commit": "good"})
+}
+
+// setupGitLinks makes a repository in which git of the host writes to what is in its place.
+func setupGitLinks(s *Scene) {
+	s.gitDir("work/.git", "")
+	s.files(map[string]string{"work/.git/COMMIT_EDITMSG": "one", "work/.git/logs/HEAD": "one"})
+	s.check(func() string {
+		for _, name := range []string{"COMMIT_EDITMSG", "MERGE_MSG", "FETCH_HEAD", "TAG_EDITMSG", "index", "logs/HEAD",
+			"packed-refs", "refs/heads/main", "objects/info"} {
+			if st := stat(s.Path("work/.git/" + name)); st.Ino != 0 && st.Mode&syscall.S_IFMT == syscall.S_IFLNK {
+				return "git of the host writes where the payload's link " + name + " leads"
+			}
+		}
+		return ""
+	})
 }
 
 // setupHookScripts makes links from protected directories to files and directories beside them.

@@ -80,7 +80,7 @@ type finder struct {
 	paths  map[Path]bool
 	above  map[string]place
 	tops   map[string]bool // whose submodules are known
-	nested bool // the search is running
+	nested bool            // the search is running
 }
 
 // group is a repository: a git directory with those of its linked worktrees.
