@@ -10,9 +10,9 @@ import (
 )
 
 // Execute runs a Job by next with all that nsjail.ProtectGit stands for, and with views of the git directories that its
-// writable mounts of the host show. Dir of each Report is the target. note tells what is not as it should be, without a path
-// of the host: no overlay can be made, or not all directories were searched. A jail that shows nothing of the host writable is run as it is, and so is one
-// without mounts (nsjail.TierProcess).
+// writable mounts of the host show. Dir of each Report is the target. note tells what is not as it should be, without a
+// path of the host: no overlay can be made, or not all directories were searched. A jail that shows nothing of the host
+// writable is run as it is, and so is one without mounts (nsjail.TierProcess).
 func Execute(ctx context.Context, next nsjail.Executor, j *nsjail.Job) (r *nsjail.Result, list []*Report, note string,
 	err error) {
 	ofHost := func(m nsjail.Mount) bool { return m.Writes() && m.Type != nsjail.MountVolume }

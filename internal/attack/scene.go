@@ -126,7 +126,8 @@ func (s *Scene) Evidence() string {
 
 // setups are the preparations by name.
 var setups = map[string]func(*Scene){
-	"below-top": setupBelowTop, "git-links": setupGitLinks, "hook-scripts": setupHookScripts, "module-name": setupModuleName, "nested": setupNested,
+	"below-top": setupBelowTop, "git-links": setupGitLinks, "hook-scripts": setupHookScripts,
+	"module-name": setupModuleName, "nested": setupNested,
 	"settings": setupSettings, "tools": setupTools, "worktree-file": setupWorktreeFile,
 	"worktree-hooks": setupWorktreeHooks, "worktree-module": setupWorktreeModule,
 	"abstract-socket": setupAbstractSocket, "bound-below": setupBoundBelow, "bound-hooks": setupBoundHooks,

@@ -60,7 +60,8 @@ func (f *finder) search(dir string) {
 		if seen += len(entries); seen > MaxEntries {
 			f.edge(root, dir, list, late)
 			f.problem(dir, fmt.Sprintf("was searched for git directories among its nearest %d entries: one further "+
-				"down is not known", MaxEntries), "name its hooks with --protect, as in --protect="+words.Shell("deep/down/.git/hooks"))
+				"down is not known", MaxEntries),
+				"name its hooks with --protect, as in --protect="+words.Shell("deep/down/.git/hooks"))
 			return
 		}
 	}
