@@ -202,9 +202,14 @@ func (o *discardOptions) run(list []string, std cli.Stdio) (code int, err error)
 			list = []string{set.ID}
 		}
 		if o.all {
-			if list, err = store.IDs(); err != nil {
-				return 0, err
+			unkept, kerr := keptNames()
+			if list, err = store.IDs(); errors.Join(err, kerr) != nil {
+				return 0, errors.Join(err, kerr)
 			}
+			list = append(list, unkept...)
+		}
+		if list, err = discardKept(list); err != nil {
+			code = fail(std, "discard", err)
 		}
 		for _, id := range list {
 			set, err := store.Find(id)

@@ -36,7 +36,8 @@ const noID = "\nWithout an ID it is the newest change set of the working directo
 const changesAbout = "\nThey are in /var/lib/brig/changes of root, or ~/.local/state/brig/changes (XDG_STATE_HOME),\n" +
 	"or /var/tmp/brig-UID/changes where no home can be written, or in BRIG_CHANGES. A run with --cow,\n" +
 	"and brig gc, remove what is older than 30 days or exceeds 100 change sets or 8 GiB, the oldest\n" +
-	"first; BRIG_CHANGES_KEEP=age=720h,count=100,size=8g sets other bounds.\n"
+	"first; BRIG_CHANGES_KEEP=age=720h,count=100,size=8g sets other bounds. Changes on disk that could\n" +
+	"not be made a set are listed as kept-N, which brig discard takes, and gc after the same age.\n"
 
 // openChanges opens the store of change sets, with the bounds of the environment variable BRIG_CHANGES_KEEP.
 func openChanges() (*changes.Store, error) {
@@ -118,6 +119,7 @@ type listed struct {
 	changes.Run
 	changes.Counts
 	LeftOut []changes.Refused `json:"left_out,omitempty"`
+	Upper   string            `json:"upper,omitempty"` // of changes that could not be made a set, as overlayfs writes them
 }
 
 // changesOptions are the flags of changes.
@@ -135,10 +137,15 @@ func (o *changesOptions) run(list []string, std cli.Stdio) (int, error) {
 		var text strings.Builder
 		list := []listed{}
 		for _, s := range sets {
-			list = append(list, listed{s.ID, s.Dir.Path, s.Interrupted, s.Run, s.Counts, s.LeftOut})
+			list = append(list, listed{s.ID, s.Dir.Path, s.Interrupted, s.Run, s.Counts, s.LeftOut, ""})
 			text.WriteString(row(store, s, time.Now()))
 		}
-		return emit(std, o.asJSON, list, text.String()), damaged
+		unkept, err := nsjail.KeptChanges()
+		for _, k := range unkept {
+			list = append(list, listed{ID: k.Name, Upper: k.Upper, Run: changes.Run{Ended: k.Since}})
+			text.WriteString(keptRow(k, time.Now()))
+		}
+		return emit(std, o.asJSON, list, text.String()), errors.Join(damaged, err)
 	})
 }
 

@@ -52,8 +52,9 @@ func (o *gcOptions) run(list []string, std cli.Stdio) (code int, err error) {
 	ghosts, gerr := nsjail.CollectGhosts()
 	stores, used, serr := nsjail.CollectStores()
 	sets, cerr := expireChanges()
-	removed, busy = slices.Concat(removed, ghosts, stores, sets), busy+used
-	err = errors.Join(err, gerr, serr, cerr)
+	old, kerr := expireKept()
+	removed, busy = slices.Concat(removed, ghosts, stores, sets, old), busy+used
+	err = errors.Join(err, gerr, serr, cerr, kerr)
 	if err == nil || len(removed) > 0 { // else nothing was done, and only the error is printed
 		c := collection{Removed: append([]string{}, removed...), Busy: busy}
 		code = emit(std, o.asJSON, c, c.text())

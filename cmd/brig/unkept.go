@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"brig/changes"
+	"brig/nsjail"
+)
+
+// keptPrefix begins the names of changes that could not be made a change set: nsjail.KeptChange.
+const keptPrefix = "kept-"
+
+// keptRow returns a line of `brig changes` for changes that are no set.
+func keptRow(k nsjail.KeptChange, now time.Time) string {
+	return fmt.Sprintf("%-6s %4s  %-40s %s\n", k.Name, age(now.Sub(k.Since)), "no change set; as overlayfs writes it",
+		changes.GitQuote(k.Upper))
+}
+
+// discardKept removes the names in a list that are of no set, and returns the others.
+func discardKept(list []string) (others []string, err error) {
+	for _, name := range list {
+		if !strings.HasPrefix(name, keptPrefix) {
+			others = append(others, name)
+			continue
+		}
+		rerr := nsjail.RemoveKept(name)
+		if errors.Is(rerr, os.ErrNotExist) {
+			rerr = fmt.Errorf("there is no %s; brig changes lists them", changes.GitQuote(name))
+		}
+		err = errors.Join(err, rerr)
+	}
+	return others, err
+}
+
+// keptNames returns the names of all changes that are no set.
+func keptNames() (names []string, err error) {
+	list, err := nsjail.KeptChanges()
+	for _, k := range list {
+		names = append(names, k.Name)
+	}
+	return names, err
+}
+
+// expireKept removes the ones that are older than change sets may be, and returns what it has removed.
+func expireKept() (removed []string, err error) {
+	limits, err := changeLimits(os.Getenv("BRIG_CHANGES_KEEP"))
+	if err != nil {
+		return nil, err
+	}
+	list, err := nsjail.KeptChanges()
+	list = slices.DeleteFunc(list, func(k nsjail.KeptChange) bool { return time.Since(k.Since) <= limits.Age })
+	for _, k := range list {
+		if rerr := nsjail.RemoveKept(k.Name); rerr != nil {
+			err = errors.Join(err, rerr)
+			continue
+		}
+		removed = append(removed, strings.TrimSuffix(k.Upper, "/upper"))
+	}
+	return removed, err
+}
