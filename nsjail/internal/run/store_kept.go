@@ -33,8 +33,8 @@ func KeptStores(below string) (list []Kept, err error) {
 	names, err := owned.Names(int(places.Fd()))
 	for _, name := range names {
 		var st unix.Stat_t
-		if !strings.HasPrefix(name, keptPrefix) || unix.Fstatat(int(places.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil ||
-			st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		if !strings.HasPrefix(name, keptPrefix) ||
+			unix.Fstatat(int(places.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			continue
 		}
 		list = append(list, Kept{name, filepath.Join(below, name, "upper"), time.Unix(st.Ctim.Unix())}) // of the rename
