@@ -15,7 +15,7 @@ import (
 
 // DelegateScript returns a script for sh(1) with which root delegates control groups to a user, a name or a uid. They
 // lie below those of this process: cgroups(7), "Delegation". If this process runs as that user, its parent, a shell,
-// moves into them.
+// moves into them, if it is still there.
 func DelegateScript(user string) (string, error) {
 	l, err := cgroup.Detect("")
 	if err != nil {
@@ -58,9 +58,9 @@ give() {
 	for file in . cgroup.procs cgroup.threads cgroup.subtree_control tasks; do
 		if [ -e "$group/$file" ]; then chown "$uid" "$group/$file"; fi
 	done
-	if [ "$uid" = %[2]d ]; then
+	if [ "$uid" = %[2]d ] && [ "$(stat -c %%u /proc/%[3]d 2>/dev/null)" = "$uid" ]; then
 		echo %[3]d >"$group/cgroup.procs"
-	else
+	else # another user's, or the shell is gone
 		echo "to start in it, for a shell with process id PID: echo PID >$group/cgroup.procs"
 	fi
 }

@@ -66,6 +66,14 @@ func TestDelegateScript(t *testing.T) {
 	if len(made) == 0 {
 		t.Error("no group is given")
 	}
+	gone := exec.Command("true")
+	must.Do(t, gone.Run())
+	script, err = delegateScript(l, user, asuser.UID, gone.Process.Pid)
+	must.Do(t, err)
+	out, err := exec.Command("sh", "-c", script).CombinedOutput()
+	if lines := strings.Count(string(out), "to start in it, for a shell with process id PID: echo PID >"); err != nil || lines != len(made) {
+		t.Errorf("of a shell that is gone: %v\n%s", err, out)
+	}
 }
 
 // TestDelegateScriptRefuses: nothing but a user's name comes into a script that root runs, and there has to be

@@ -18,13 +18,23 @@ func (h *Host) LookMounts(*spec.Spec) (err error) {
 	return err
 }
 
+// unmask adds the remedy for a masked /proc, and for a filter that is in force as well, which would refuse the next step:
+// status is that of this process, proc_pid_status(5).
+func unmask(why, status string) string {
+	filter, more := "", ""
+	if strings.Contains(status, "\nSeccomp:\t2\n") {
+		filter, more = " --security-opt seccomp=unconfined", ", and lift the seccomp filter that is in force, too"
+	}
+	return why + "; unmask it" + more + " (docker run --security-opt systempaths=unconfined" + filter + ", podman run " +
+		"--security-opt unmask=ALL" + filter + "; in a brig jail: --seccomp unconfined outside, --optional proc inside)"
+}
+
 func (h *Host) lookSystem(s *spec.Spec) error {
 	if err := h.LookMounts(s); err != nil {
 		return err
 	}
 	if why := NoProc(h.mounts); why != "" {
-		h.Missing["proc"] = why + "; unmask it (docker run --security-opt systempaths=unconfined, podman run " +
-			"--security-opt unmask=ALL; in a brig jail: --seccomp unconfined outside, --optional proc inside)"
+		h.Missing["proc"] = unmask(why, ReadText("/proc/self/status"))
 	}
 	if unix.Access("/sys/module/overlay", unix.F_OK) != nil { // built in without parameters, or missing
 		filesystems, err := sys.ReadFile("/proc/filesystems")
