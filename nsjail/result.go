@@ -58,6 +58,8 @@ type Result struct {
 	Denials []Denial `json:"denials,omitempty"`
 	// Network summarizes what a jail with NetEgress or published ports has reached and tried to reach; nil for others.
 	Network *egress.Summary `json:"network,omitempty"`
+	// Last is the end of what the payload has shown at a terminal that it had in place of the caller's, at most 2 KiB.
+	Last []byte `json:"-"`
 	// Changes has an entry for each MountCOW, and for a root with Rootfs.Keep. The caller closes each (Change.Close).
 	Changes []Change `json:"-"`
 	// Enforced states what enforced each mechanism, or why it was not enforced.

@@ -205,6 +205,7 @@ func (c *Cmd) fillResult(status int, usage launcher.Usage, err error) {
 	c.state.sampled, c.state.rlimitCPU = usage.Sampled, rlimitCPU(&c.Spec, c.plan.Host.HardLimits["cpu"])
 	r.Usage.Disk = Count(c.state.disk)
 	r.Usage.Wall = Millis(c.marks[momentEnded].Sub(c.begun()))
+	r.Last = c.streams.Last()
 	r.Output, r.Notes = c.outputCounts(), slices.Concat(r.Notes, netlinkNotes(&c.state))
 	if r.decide(status, &c.state); stuck(err) {
 		r.Status, r.ExitCode = StatusError, -1

@@ -43,6 +43,8 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.St
 	}
 	if line := result.Network.RefusedLine(); line != "" && !inv.json && inv.netLog != "-" {
 		std.Say("%s", line)
+	} else if line := advice(inv, result); line != "" && len(result.Denials) == 0 {
+		std.Say("%s", line)
 	}
 	switch {
 	case result.Status == nsjail.StatusTimeout:

@@ -18,8 +18,8 @@ func (h *Host) LookMounts(*spec.Spec) (err error) {
 	return err
 }
 
-// unmask adds the remedy for a masked /proc, and for a filter that is in force as well, which would refuse the next step:
-// status is that of this process, proc_pid_status(5).
+// unmask adds the remedy for a masked /proc, and for a filter that is in force as well, which would refuse the next
+// step. status is that of this process: proc_pid_status(5).
 func unmask(why, status string) string {
 	filter, more := "", ""
 	if strings.Contains(status, "\nSeccomp:\t2\n") {

@@ -32,6 +32,7 @@ type desk struct {
 	pumping  bool
 	saved    unix.Termios // of the caller's terminal, while attached
 	copied   unix.Termios // what the payload's terminal had from the caller's
+	last     []byte       // the end of the output
 }
 
 // controls reports whether a descriptor is the controlling terminal of this process: ioctl_tty(2).
@@ -167,6 +168,7 @@ func (d *desk) Write(b []byte) (int, error) {
 	}
 	d.mu.Lock()
 	raw := d.attached && d.alone
+	d.remember(b)
 	d.mu.Unlock()
 	shown := b
 	if !raw {
