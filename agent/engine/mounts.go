@@ -74,7 +74,7 @@ func (e *Engine) checkShare(c Caller, i int, m *Mount) *nsjail.Refusal {
 	switch {
 	case most == "":
 		return bad("share_not_allowed", field+".share", field+": "+words.Quote(words.Short(m.Share, words.MaxShown))+
-			" is no share that you may use", "use one of these: "+e.sharesFor(c))
+			" is no share that you may use", e.sharesFor(c))
 	case asked < 0:
 		return bad("bad_mode", field+".mode", field+": "+words.Quote(words.Short(m.Mode, words.MaxShown))+" is not a mode",
 			"write "+strings.Join(policy.ShareModes, " or ")+", or leave it out")
@@ -88,16 +88,16 @@ func (e *Engine) checkShare(c Caller, i int, m *Mount) *nsjail.Refusal {
 	return nil
 }
 
-// sharesFor names the shares that the caller may use, for a message.
+// sharesFor returns the next step of a caller who has named another share than he may use.
 func (e *Engine) sharesFor(c Caller) string {
 	var names []string
 	for _, s := range e.Shares(c) {
 		names = append(names, s.Name+" ("+s.Mode+")")
 	}
 	if len(names) == 0 {
-		return "there are none"
+		return "leave mounts out: no share may be used here; the server has none, or its policies or your token allow none"
 	}
-	return strings.Join(names, ", ")
+	return "use one of these: " + strings.Join(names, ", ")
 }
 
 // checkTarget refuses a target outside of the places for shares, and one that another mount of the list has, hides or
