@@ -30,6 +30,8 @@ var rows = []row{
 		"a sandbox of the program's own may often be turned off, as by --no-sandbox"},
 	{"clone", true, "a jail may not make namespaces (CLONE_NEW*): they open most of the kernel's privileged code to it",
 		"a sandbox of the program's own may often be turned off, as by --no-sandbox"},
+	{"setgroups setgroups32", false, "a payload has one user with its groups, and no capability to become another",
+		"a program that becomes another for safety may often be told not to, as by apt-get -o APT::Sandbox::User=root"},
 	{"socket", true, "only local and routing sockets, TCP, UDP and ping are allowed: others reach the host, have it " +
 		"load modules, or are rare kernel code (raw sockets, SCTP, MPTCP)", no},
 	{"socketpair", true, "only pairs of local sockets (AF_UNIX) are allowed", no},
