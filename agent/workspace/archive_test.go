@@ -204,5 +204,5 @@ func TestListLinks(t *testing.T) {
 		t.Errorf("%d entries, %v, %v", len(list), more, err)
 	}
 	_, err = tree.GetTree("/work", io.Discard, 1<<30)
-	wantCode(t, "an archive of links", err, CodeTooMuch)
+	wantCode(t, "an archive of links", err, CodeTooLarge)
 }

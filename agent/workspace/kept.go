@@ -38,8 +38,11 @@ func (b *Sandbox) Pack(w io.Writer, t *Table) (*layer.Stats, error) {
 		return err
 	})
 	if _, ok := errors.AsType[*layer.LimitError](err); ok {
-		return s, refuse(CodeTooMuch, "More than %d bytes and %d files cannot be kept: there are sparse files, or a run "+
-			"changes them too fast", b.Size, b.Inodes)
+		no := refuse(CodeTooLarge, "More than %d bytes and %d files, the quota, cannot be kept: of a sparse file its whole "+
+			"length counts, and a run may change files meanwhile", b.Size, b.Inodes)
+		no.NextSteps = []string{"Delete sparse files, or shorten them with truncate in a run.",
+			"Create the sandbox with a larger quota.", "If a run keeps changing the files, end it first."}
+		return s, no
 	}
 	return s, err
 }

@@ -3,9 +3,12 @@ package workspace
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brig/internal/test/must"
+	"brig/nsjail"
 )
 
 // A payload exchanges a file for a link out of the volume, a FIFO and a directory, and cuts it, while the files are
@@ -108,6 +112,24 @@ func TestUnpackIsThePayloads(t *testing.T) {
 	wantCode(t, "more files", unpack(text.Bytes(), newReal(t, 1<<20, 6)), CodeDiskFull)
 	if err := unpack(text.Bytes()[:700], newReal(t, 1<<20, 100)); err == nil {
 		t.Error("a cut layer is taken")
+	}
+}
+
+// A file with a hole that is longer than the quota is not kept, and to call again does not help.
+func TestPackOfASparseFile(t *testing.T) {
+	v, around := newDir(t)
+	s := NewStore(StoreOptions{Max: 1, Make: func(size, inodes int64) (Volume, error) { return v, nil }})
+	defer s.Close()
+	b, err := s.Create("me", CreateOptions{})
+	must.Do(t, err)
+	name := filepath.Join(around, "volume/work/sparse")
+	must.Do(t, os.WriteFile(name, nil, 0o644))
+	must.Do(t, os.Truncate(name, 1<<40))
+	_, err = b.Pack(io.Discard, nil)
+	wantCode(t, "a sparse file", err, CodeTooLarge)
+	var no *nsjail.Refusal
+	if !errors.As(err, &no) || !strings.Contains(strings.Join(no.NextSteps, " "), "Delete sparse files") {
+		t.Errorf("%+v", no)
 	}
 }
 

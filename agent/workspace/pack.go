@@ -40,8 +40,10 @@ func (t *Tree) GetTree(path string, w io.Writer, max int64) (*TreeStats, error) 
 		return nil, explain("read", at, err)
 	}
 	if l.more {
-		return nil, refuse(CodeTooMuch, "There are more than %d files, more than %d directories in each other, or "+
+		no := refuse(CodeTooLarge, "There are more than %d files, more than %d directories in each other, or "+
 			"more than %d bytes of names and links", MaxTreeFiles, maxDepth, maxTreeNames)
+		no.NextSteps = []string{"Ask for the directories below it one by one, or for an archive that a run has made."}
+		return nil, no
 	}
 	g := &packer{t: t, w: tar.NewWriter(w), top: len(p.String()) + 1, left: max}
 	for i := range l.list {

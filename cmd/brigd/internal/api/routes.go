@@ -93,7 +93,7 @@ func sandboxRoutes() []route {
 			handle: (*call).deleteSandbox},
 		{method: "POST", path: "/v1/sandboxes/{id}/snapshot", id: "createSnapshot",
 			summary: "Keep the files of a sandbox as they are. Runs whose jails have a control group stand still meanwhile.",
-			status:  201, out: engine.SnapshotInfo{}, fails: []int{409, 429, 507}, handle: (*call).createSnapshot},
+			status:  201, out: engine.SnapshotInfo{}, fails: []int{409, 413, 429, 507}, handle: (*call).createSnapshot},
 		{method: "GET", path: "/v1/snapshots", id: "listSnapshots", summary: "List the agent's snapshots.", status: 200,
 			out: SnapshotList{}, handle: (*call).listSnapshots},
 		{method: "DELETE", path: "/v1/snapshots/{id}", id: "deleteSnapshot",
