@@ -187,11 +187,14 @@ func (e *Engine) mount(c Caller, j *nsjail.Job, box *workspace.Sandbox, asked []
 func (e *Engine) mountOf(c Caller, m *Mount) (nsjail.Mount, *nsjail.Refusal) {
 	s, _ := e.shares.Find(m.Share)
 	mode := cmp.Or(m.Mode, e.shareMode(c, m.Share))
+	held, where, no := e.shares.Resolve(m.Share, m.Path) // first: it waits for no file system without a bound
+	if no != nil {
+		return nsjail.Mount{}, no
+	}
 	_, whole := e.shares.Protected(m.Share, m.Path)
 	if _, ruled := c.Rules.protected(m.Share, m.Path); whole || ruled {
 		mode = "ro"
 	}
-	held, where, no := e.shares.Resolve(m.Share, m.Path)
 	mount := nsjail.Mount{Type: nsjail.MountBind, Source: where, Target: m.Target, Writable: mode == "rw", Held: held}
 	if mode == "cow" {
 		mount.Type, mount.Store = nsjail.MountCOW, s.Store

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -28,6 +29,8 @@ type held struct {
 	root *nsjail.Held
 	real string // Dir without symbolic links
 	at   identity
+	// waits counts the lookups that were given up and have no answer yet.
+	waits atomic.Int32
 }
 
 // identity is st_dev and st_ino of stat(2).
@@ -181,7 +184,8 @@ func (s *Set) Root(name string) (root *nsjail.Held, where string, no *nsjail.Ref
 	if h == nil {
 		return nil, "", refuse("share_unknown", "there is no share "+words.Quote(words.Short(name, words.MaxShown)))
 	}
-	return h.root, h.real, h.present()
+	o := h.within(answerTime, func() opened { return opened{h.root, h.real, h.present()} })
+	return o.dir, o.where, o.no
 }
 
 // Owns reports whether the Set closes a directory.
@@ -200,18 +204,25 @@ func (s *Set) Resolve(name, path string) (dir *nsjail.Held, where string, no *ns
 		return nil, "", refuse("bad_path", fmt.Sprintf("path: %.200q is not a path below the share", path),
 			`Write it as in "sub/dir", without a leading slash, "." and "..".`)
 	}
+	o := s.find(name).within(answerTime, func() opened { return below(root, name, path) })
+	return o.dir, o.where, o.no
+}
+
+// below opens a directory below a share's.
+func below(root *nsjail.Held, name, path string) opened {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
 	fd, err := sys.Openat2(int(root.File.Fd()), path, &how)
 	if err != nil {
-		return nil, "", pathRefusal(name, path, err)
+		return opened{no: pathRefusal(name, path, err)}
 	}
 	// The path of what was opened, should somebody have moved it since: proc_pid_fd(5).
-	if where, err = os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); err != nil {
+	where, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+	if err != nil {
 		unix.Close(fd)
-		return nil, "", pathRefusal(name, path, err)
+		return opened{no: pathRefusal(name, path, err)}
 	}
-	return &nsjail.Held{Name: name, File: os.NewFile(uintptr(fd), where)}, where, nil
+	return opened{dir: &nsjail.Held{Name: name, File: os.NewFile(uintptr(fd), where)}, where: where}
 }
 
 // present refuses a share whose path leads to another directory than when the Set was made.

@@ -24,7 +24,7 @@ var statuses = map[string]int{
 	// codes of the gate
 	"draining": 503,
 	// codes of the engine
-	"image_not_allowed": 403, "share_not_allowed": 403, "share_replaced": 503,
+	"image_not_allowed": 403, "share_not_allowed": 403, "share_replaced": 503, "share_silent": 503,
 	"changes_unknown": 404, "changes_conflict": 409, "changes_failed": 409, "apply_not_allowed": 403,
 	"other_agent": 403, "sandbox_unknown": 404, "files_too_large": 413, "too_many_files": 413, "stdin_too_large": 413,
 	"bad_request": 400, "command_not_runnable": 422, "host_lacks": 501,
