@@ -120,6 +120,7 @@ func StoreMode() os.FileMode {
 // MakeStore makes a directory of brig's own with a mode, and those above it with StoreMode. It fails where StateDir is
 // in a directory for everybody and another user was faster.
 func MakeStore(dir string, mode os.FileMode) error {
+	keepOwn()
 	if err := os.MkdirAll(filepath.Dir(dir), StoreMode()); err != nil {
 		return err
 	}
@@ -135,6 +136,9 @@ func MakeStore(dir string, mode os.FileMode) error {
 	}
 	return nil
 }
+
+// keepOwn has this process make directories that it can use itself, whatever umask(2) it was started with.
+func keepOwn() { syscall.Umask(syscall.Umask(0o077) &^ 0o700) }
 
 // added are the directories of AddStore.
 var added struct {
