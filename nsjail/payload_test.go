@@ -157,7 +157,8 @@ func TestParkedPayloadWithAnOldVariable(t *testing.T) {
 		t.Setenv("BRIG_TEST_WORD", word)
 		c := handed(r, "echo $BRIG_TEST_WORD")
 		c.Spec.PassEnv = s.PassEnv
-		if out, _, res := runHanded(t, c); out != word+"\n" || res.Warm != (word == "old") {
+		// one with the new value may be parked in the place of the other before the run has looked for it
+		if out, _, res := runHanded(t, c); out != word+"\n" || word == "old" && !res.Warm {
 			t.Errorf("%s: warm %v, %q", word, res.Warm, out)
 		}
 	}

@@ -81,6 +81,13 @@ func (o *objects) GetBytes(_ context.Context, name string, _ ...jetstream.GetObj
 	return nil, jetstream.ErrObjectNotFound
 }
 
+func (o *objects) List(context.Context, ...jetstream.ListObjectsOpt) (list []*jetstream.ObjectInfo, err error) {
+	for name, text := range o.has {
+		list = append(list, &jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: name}, Size: uint64(len(text))})
+	}
+	return list, o.broken
+}
+
 func (o *objects) Delete(_ context.Context, name string) error {
 	delete(o.has, name)
 	return nil
