@@ -30,6 +30,12 @@ func (p *protector) own() {
 	p.storing = false
 }
 
+// breakLink returns the command that makes a file of its own of a second name.
+func breakLink(path string) string {
+	own, other := words.Shell(path), words.Shell(path+".new")
+	return "break the link: cp -p " + own + " " + other + " && mv " + other + " " + own
+}
+
 // remedy returns how to take a path back.
 func (p *protector) remedy(full string) string {
 	if p.storing {
@@ -141,7 +147,7 @@ func (p *protector) otherNames() {
 			full := filepath.Join(a.path, name)
 			if same, ok := p.links[id]; ok && !p.covered(full) {
 				p.fail(same, "is the same file as "+words.Quote(full)+" (a hard link), which is writable",
-					"break the link: cp "+words.Quote(full)+" to a new file and rename that")
+					breakLink(full))
 			}
 			return nil
 		})

@@ -115,7 +115,7 @@ func (h *Host) hardLinks(s *spec.Spec) error {
 			}
 			return sourceError(key, w.Source, fmt.Errorf("holds %s, which is the same file as the protected %s "+
 				"(a hard link)", words.Quote(path), words.Quote(protected)),
-				"break the link: cp "+words.Quote(path)+" to a new file and rename that")
+				breakLink(filepath.Join(w.Source, path)))
 		})
 		if err != nil {
 			return err
