@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/test/long"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -82,6 +84,7 @@ func TestLentTerminal(t *testing.T) {
 // TestJobInTheBackground: a payload that reads the terminal, or sets its modes, is stopped there as any program is, and
 // what is typed is the shell's. It goes on in the foreground.
 func TestJobInTheBackground(t *testing.T) {
+	long.Test(t) // what is typed at once after fg may still be lost on a busy machine
 	for _, tier := range []string{"", "--tier process "} {
 		c := onTerminal(t, "version")
 		c.exit()
