@@ -48,7 +48,7 @@ type inGit struct {
 	name string // what stays behind, in the git directory; "" for what nobody misses
 }
 
-// data reports whether git itself keeps a file, so that nobody has to look at it.
+// data reports whether a change is git's own bookkeeping, such as an object, which a review may pass over.
 func (g *inGit) data() bool {
 	return g != nil && (g.kind.IsData() && g.kind != gitdata.Named && g.file != nil || g.file == nil && g.name == "")
 }
@@ -231,10 +231,7 @@ func (g *gitSort) index(f *File, d *gitDir) string {
 		dir = path.Dir(string(f.Path))
 	}
 	hash := gitdata.ObjectHash(func(name string) string { return g.host(dir, name) })
-	links := func() []string {
-		text := g.host(dir, path.Base(string(f.Path)))
-		return gitdata.Gitlinks(strings.NewReader(text), int64(len(text)), hash)
-	}
+	links := func() []string { return gitdata.Gitlinks(g.host(dir, path.Base(string(f.Path))), hash) }
 	return gitdata.BadIndex(in, f.New.Size, hash, links)
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"strings"
 
 	"brig/internal/gitdata"
 	"brig/internal/sys"
@@ -38,10 +37,7 @@ func (c *comparer) badIndex(upper int, name, rel string) (string, error) {
 		}
 		return textAt(c.top, name)
 	})
-	links := func() []string {
-		text := textAt(c.top, rel)
-		return gitdata.Gitlinks(strings.NewReader(text), int64(len(text)), hash)
-	}
+	links := func() []string { return gitdata.Gitlinks(textAt(c.top, rel), hash) }
 	return gitdata.BadIndex(f, st.Size, hash, links), done()
 }
 

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hear replaces s, any socket, by one with the descriptor number fd, too, unless that is 0. It gets the errors of ICMP.
-// The kernel sends one for each datagram to a port at which nobody is, such as that of a resolver which the jail has
-// not, and quotes the datagram: icmp(7). egress.LookedUp reads it. Where an outer sandbox forbids it, fd is what s was,
-// which gets nothing.
+// hear replaces s, any socket, by one with the descriptor number fd, too, unless that is 0. It receives the errors of
+// ICMP. The kernel sends one for each datagram to a port at which no socket is bound, such as that of a resolver which
+// the jail lacks, and quotes the datagram: icmp(7). egress.LookedUp reads it. Where an outer sandbox forbids it, fd is
+// what s was, which gets nothing.
 func hear(p *program.Program, s program.Slot, fd int) {
 	if fd == 0 {
 		return

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// points mounts an overlay of a directory on it. Its lower layer has the mount points that the directory lacks: what is
-// in both is as the directory has it. The layer is in the staging tmpfs, where nobody else has made a path.
+// points mounts an overlay of a directory on it. Its lower layer has the mount points that the directory lacks; a path
+// that is in both is the directory's. The layer is in the staging tmpfs, where only brig has made paths.
 func (b *builder) points(e *Entry) {
 	layer := ".points-" + strings.ReplaceAll(e.Target, "/", "-")
 	made := map[string]bool{}

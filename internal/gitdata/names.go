@@ -19,8 +19,8 @@ const (
 	extended = 0x4000 // there are two more bytes of flags
 )
 
-// HashSize returns the bytes of a hash in a repository with such settings: extensions.objectFormat of git-config(1).
-func HashSize(config string) int {
+// hashSize returns the bytes of a hash in a repository with such settings: extensions.objectFormat of git-config(1).
+func hashSize(config string) int {
 	for line := range strings.Lines(strings.ToLower(config)) {
 		name, value, _ := strings.Cut(line, "=")
 		if strings.HasSuffix(strings.TrimSpace(name), "objectformat") && strings.Contains(value, "sha256") {
@@ -30,14 +30,16 @@ func HashSize(config string) int {
 	return 20
 }
 
-// ObjectHash returns HashSize of a git directory of the host. read returns the content of a file by its path from
-// there, or by an absolute one, and "" for none.
+// ObjectHash returns the bytes of a hash in a git directory of the host. read returns the content of a file by its
+// path from there, or by an absolute one, and "" for none.
 func ObjectHash(read func(name string) string) int {
 	config := read("config")
-	if common := strings.TrimRight(read("commondir"), "\r\n"); config == "" && common != "" {
-		config = read(common + "/config")
+	if config == "" { // that of a linked worktree
+		if common := strings.TrimRight(read("commondir"), "\r\n"); common != "" {
+			config = read(common + "/config")
+		}
 	}
-	return HashSize(config)
+	return hashSize(config)
 }
 
 // BadIndex returns why an index (gitformat-index(5)) must not come to the host, or "". git writes files by the names in
@@ -67,8 +69,8 @@ func BadIndex(r io.ReaderAt, size int64, hash int, links func() []string) string
 const GitlinkMode = "\x00\x00\xe0\x00"
 
 // Gitlinks returns the paths of the submodules in an index.
-func Gitlinks(r io.ReaderAt, size int64, hash int) []string {
-	x := newIndexReader(r, size, hash)
+func Gitlinks(index string, hash int) []string {
+	x := newIndexReader(strings.NewReader(index), int64(len(index)), hash)
 	_ = x.read() // of one that is damaged, what comes before
 	return x.links
 }

@@ -158,7 +158,7 @@ func TestIndexOfGit(t *testing.T) {
 	git("add", ".")
 	check("SHA-256", 32)
 	config, err := os.ReadFile(dir + "/.git/config")
-	if err != nil || HashSize(string(config)) != 32 || HashSize("[core]\n\tbare = false\n") != 20 {
+	if err != nil || hashSize(string(config)) != 32 || hashSize("[core]\n\tbare = false\n") != 20 {
 		t.Errorf("%v: %s", err, config)
 	}
 }

@@ -1,7 +1,6 @@
 package repository
 
 import (
-	"bytes"
 	"os"
 	"path"
 	"path/filepath"
@@ -35,11 +34,11 @@ func (f *finder) submodules(dir, top string) {
 	if text, err = f.read(dir + "/index"); err != nil || !strings.Contains(text, gitdata.GitlinkMode) {
 		return
 	}
-	config, err := f.read(dir + "/config")
-	if err != nil {
-		config, _ = f.read(join(dir, f.pointer(dir+"/commondir", "")) + "/config")
-	}
-	for _, name := range gitdata.Gitlinks(bytes.NewReader([]byte(text)), int64(len(text)), gitdata.HashSize(config)) {
+	hash := gitdata.ObjectHash(func(name string) string {
+		text, _ := f.read(join(dir, name)) // f has noted what it may not read
+		return text
+	})
+	for _, name := range gitdata.Gitlinks(text, hash) {
 		f.submodule(top, name)
 	}
 }

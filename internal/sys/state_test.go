@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestStateDir: state of an ordinary user is where it can be written, and where nobody else can.
+// TestStateDir: an ordinary user's state is in a directory that this user can write to, and nobody else.
 func TestStateDir(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root's state is in one place; the story state-home has ordinary users")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// quoted is what the kernel sends for a datagram to a port at which nobody is.
+// quoted returns the ICMP error of the kernel for a datagram to a port at which no socket is bound.
 func quoted(port byte, data string) []byte {
 	udp := append([]byte{0x80, 0, 0, port, 0, byte(8 + len(data)), 0, 0}, data...)
 	ip := func(protocol byte, rest []byte) []byte {

@@ -19,7 +19,7 @@ var packaged = "/run/brigd/brigd.sock"
 
 // Dialer connects to a brigd.
 type Dialer struct {
-	// Path is the socket. "" is DefaultPath, and the socket of the package's unit if nobody listens there.
+	// Path is the socket. "" is DefaultPath, or, if nobody listens there, the socket of the package's systemd unit.
 	Path string
 
 	mu      sync.Mutex
