@@ -5,7 +5,7 @@ SHELL       := /bin/bash
 
 PREFIX      ?= /usr/local
 GO          ?= go
-FUZZTIME    ?= 15s
+FUZZCOUNT   ?= 20000x
 BIN         := bin
 HOST_BIN    := $(BIN)
 
@@ -57,7 +57,7 @@ test-net: deps-test build ## the attacks on a network by name, the fuzzers of wh
 	@$(MAKE) --no-print-directory -j2 -Oline test-egress test-guests
 
 test-egress: deps-test build
-	@scripts/in-tmp.sh scripts/egress.sh '$(GO)' 20s
+	@scripts/in-tmp.sh scripts/egress.sh '$(GO)' 100000x
 
 test-guests:
 	@nice -n 5 $(MAKE) --no-print-directory test-vm VM_SET=quick
@@ -90,8 +90,8 @@ check: deps-test ## gofmt, go vet, staticcheck
 	@$(GO) -C scripts/tools build -o ../../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck ./...
 
-fuzz: deps ## fuzz every parser for FUZZTIME (15s) each; make test runs the seeds only
-	@scripts/fuzz.sh '$(GO)' '$(FUZZTIME)'
+fuzz: deps ## run FUZZCOUNT (20000x) inputs against every parser; make test runs the seeds only
+	@scripts/fuzz.sh '$(GO)' '$(FUZZCOUNT)'
 
 test-systemd: package ## delegation by systemd 252 and the package's units, told as stories in a guest with systemd as process 1
 	@GO='$(GO)' scripts/deps.sh systemd

@@ -1,6 +1,6 @@
 #!/bin/bash
-# egress.sh GO TIME: the attacks on --net egress in the pretended internet, which mostly wait, and meanwhile, with what
-# processor time they leave, the fuzzers of what reads a jail's network, for TIME each (fuzz-net.sh).
+# egress.sh GO COUNT: the attacks on --net egress in the pretended internet, which mostly wait, and meanwhile, with what
+# processor time they leave, the fuzzers of what reads a jail's network, COUNT inputs each (fuzz-net.sh).
 set -euo pipefail
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
