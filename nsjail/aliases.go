@@ -7,7 +7,7 @@ import (
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // The types of a Spec's fields. Bytes is a size, and Duration a time.Duration: both are written to JSON as text, such

@@ -11,8 +11,8 @@ import (
 
 	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
 	"brig/nsjail/internal/warm"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

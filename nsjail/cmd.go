@@ -18,7 +18,7 @@ import (
 	"brig/nsjail/internal/ordered"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

@@ -11,7 +11,7 @@ import (
 
 	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // TestRemedyWorks applies the remedy in the error about a missing command, and the command runs.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // image makes a small root: sh, cat, touch and head with the libraries that ldd(1) names.

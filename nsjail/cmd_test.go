@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // shell is a jail that runs a script with sh.

@@ -9,7 +9,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // storeDir makes a state directory for one test, and returns where stores lie in it.

@@ -12,7 +12,7 @@ import (
 	"brig/internal/test/asuser"
 	"brig/internal/test/long"
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/seccomp"
 
 	"golang.org/x/sys/unix"

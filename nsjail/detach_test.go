@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // Mounts that the kernel still dismantles after a run has returned show no files that the caller may want to unmount.

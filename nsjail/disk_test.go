@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // A tmpfs that is full when the payload ends is said to be, by the places that lie in it; one that has been, or that

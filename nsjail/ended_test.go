@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // TestEnded: processes that run when the payload ends by itself are named, with bytes that no terminal obeys; others are

@@ -11,7 +11,7 @@ import (
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 	"brig/landlock"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // trial is an attack that is run in jails of this package.

@@ -8,7 +8,7 @@ import (
 
 	"brig/internal/attack"
 	"brig/internal/test/long"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // imageOfUsr returns a root without files, for a mount of the host's /usr in it.

@@ -10,7 +10,7 @@ import (
 	"brig/internal/attack"
 	"brig/internal/program"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

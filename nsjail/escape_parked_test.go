@@ -15,7 +15,7 @@ import (
 	"brig/internal/attack"
 	"brig/internal/test/long"
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // interpreter is a payload that has loaded what the attacks use, and then runs the file that it reads the name of.

@@ -9,7 +9,7 @@ import (
 
 	"brig/internal/attack"
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // TestBenignSymlinks: a directory is made through a link that leads to a place of the jail. A mount is not, since a

@@ -17,7 +17,7 @@ import (
 	"brig/landlock"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // TestEscape runs every attack of testdata/escape in a jail, which must hold, and again with the attack's mitigation

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"brig/nsjail/doctor"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // Examine reads the facts for Diagnose, and tries to make jails. It takes a few seconds at most.

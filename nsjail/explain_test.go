@@ -12,7 +12,7 @@ import (
 	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // explainedSpecs are one of each class of what a Spec asks for.

@@ -8,7 +8,7 @@ import (
 
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

@@ -10,7 +10,7 @@ import (
 	"brig/cgroup"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

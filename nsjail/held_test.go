@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // TestHeld: a mount shows the directory that the caller holds open, or fails; never another one that was put at its

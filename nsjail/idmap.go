@@ -13,7 +13,7 @@ import (
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

@@ -10,7 +10,7 @@ import (
 
 	"brig/internal/test/must"
 	"brig/landlock"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
 	"brig/nsjail/internal/warm"
+	"brig/nsjail/spec"
 )
 
 // jailPool holds parked jails for Specs with the same key.

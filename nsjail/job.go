@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // Job is a request for one run. Executors that wrap a Runner can narrow its Spec, replace a stream, refuse it or log it

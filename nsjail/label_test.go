@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

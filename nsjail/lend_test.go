@@ -17,7 +17,7 @@ import (
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

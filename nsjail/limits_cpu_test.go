@@ -9,7 +9,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // spinning runs four threads for 2 s. Hashing lets go of python's lock.

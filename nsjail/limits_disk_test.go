@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // TestLimitDisk: a payload that fails because a tmpfs(5) is full ends as disk; one that copes is well, and the report

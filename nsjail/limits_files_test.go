@@ -10,7 +10,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // limitFiles are limits and the files that hold them: version 2's, version 1's with its controller, and what is to be

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // gigabyte is a program that writes to 1 GiB of memory.

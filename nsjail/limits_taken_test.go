@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // takers are programs that take memory of one kind, in MiB, until they have WANT or are refused, and print how much

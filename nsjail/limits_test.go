@@ -13,7 +13,7 @@ import (
 	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // The stories of limits_*_test.go run as root, as an ordinary user to whom no control group is delegated, and as one

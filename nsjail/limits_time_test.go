@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // TestLimitIdle: silence ends a jail, and output resets the clock.

@@ -16,7 +16,7 @@ import (
 	"brig/internal/test/asuser"
 	"brig/internal/test/long"
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // runRole runs this test binary again for one test, in a role.

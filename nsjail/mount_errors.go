@@ -8,7 +8,7 @@ import (
 
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

@@ -13,7 +13,7 @@ import (
 
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // nestVar holds the Spec, in JSON, of the jail that TestNestHelper makes where a story has put it.

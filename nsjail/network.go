@@ -12,7 +12,7 @@ import (
 	"brig/netns"
 	"brig/netns/egress"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // network is the keeper's end of a jail's network: it receives the connections of the payload.

@@ -21,7 +21,7 @@ import (
 	"brig/netns/egress"
 	"brig/netns/egress/policy"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

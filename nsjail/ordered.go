@@ -10,7 +10,7 @@ import (
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/ordered"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/seccomp"
 
 	"golang.org/x/sys/unix"

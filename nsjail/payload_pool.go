@@ -12,8 +12,8 @@ import (
 
 	"brig/internal/sys"
 	"brig/nsjail/internal/run"
-	"brig/nsjail/internal/spec"
 	"brig/nsjail/internal/warm"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

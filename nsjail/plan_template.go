@@ -13,7 +13,7 @@ import (
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // kind is what Specs must have in common to share a template. profile is the content of the filter's file, which may

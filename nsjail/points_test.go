@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // TestMissingMountPoints: they are made over the directories that brig shows read-only, however the jail is made.

@@ -9,7 +9,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // TestOwnDirectories: brig's own directories below a writable mount stay as they are, existing or not, whatever the Spec

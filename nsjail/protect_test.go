@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // protectSpec is a jail with a directory at /work and the default protection of a repository.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // needs skips a test whose program is not where a default jail would find it. A host may have another one of the

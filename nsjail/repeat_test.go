@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // A Runner with a pool parks jails of what starts again, without being asked.

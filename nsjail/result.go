@@ -11,7 +11,7 @@ import (
 	"brig/cgroup"
 	"brig/netns/egress"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

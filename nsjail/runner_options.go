@@ -3,8 +3,8 @@ package nsjail
 import (
 	"errors"
 
-	"brig/nsjail/internal/spec"
 	"brig/nsjail/internal/warm"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

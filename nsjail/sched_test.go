@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

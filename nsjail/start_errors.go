@@ -16,7 +16,7 @@ import (
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

@@ -5,7 +5,7 @@ import (
 
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // Handover lets a Cmd be run by a parked payload (Runner.PrestartRunning) instead of a payload of its own. The parked

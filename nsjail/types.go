@@ -2,7 +2,7 @@
 
 package nsjail
 
-import "brig/nsjail/internal/spec"
+import "brig/nsjail/spec"
 
 // Spec describes a jail without reference to a machine: the same Spec means the same on every host. Its JSON form and
 // the flags of `brig run` are equivalent (`brig spec` converts one to the other). The zero Spec with Args is the

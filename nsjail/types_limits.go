@@ -2,7 +2,7 @@
 
 package nsjail
 
-import "brig/nsjail/internal/spec"
+import "brig/nsjail/spec"
 
 // Limits bound a jail's use of the machine. A zero field means its default; the defaults are in defaults.go.
 //

@@ -17,7 +17,7 @@ import (
 	"brig/internal/test/must"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/rootfs"
 	"brig/seccomp"
 

@@ -14,8 +14,8 @@ import (
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
 	"brig/nsjail/internal/warm"
+	"brig/nsjail/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"

@@ -11,8 +11,8 @@ import (
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
 	"brig/nsjail/internal/warm"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

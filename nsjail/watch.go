@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

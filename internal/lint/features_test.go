@@ -40,7 +40,7 @@ var kinds = map[string][]reflect.Type{
 
 // fixed are the words before a name that stands in a file, and how it stands there.
 var fixed = map[string][2]string{
-	"tool": {"cmd/brigd/internal/tools/schema.json", `"%s":`}, "status": {"nsjail/result.go", `Status = "%s"`}, "net": {"nsjail/internal/spec/spec.go", `Net = "%s"`},
+	"tool": {"cmd/brigd/internal/tools/schema.json", `"%s":`}, "status": {"nsjail/result.go", `Status = "%s"`}, "net": {"nsjail/spec/spec.go", `Net = "%s"`},
 	"preset": {"seccomp/presets.go", `"%s"`}, "profile": {"agent/policy/profiles", `"name": "%s"`},
 }
 

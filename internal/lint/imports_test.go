@@ -15,7 +15,7 @@ const (
 	root    = "../.."
 	program = "brig/internal/program"
 	tricks  = "brig/internal/tricks"
-	spec    = "brig/nsjail/internal/spec"
+	spec    = "brig/nsjail/spec"
 	host    = "brig/nsjail/internal/host"
 	planner = "brig/nsjail/internal/plan"
 	ordered = "brig/nsjail/internal/ordered"

@@ -8,7 +8,7 @@ import (
 
 	"brig/cgroup"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // State is the result of Diagnose for one mechanism.

@@ -13,7 +13,7 @@ import (
 	"brig/cgroup"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 const plainMounts = "22 27 0:21 / /proc rw,relatime - proc proc rw\n27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"

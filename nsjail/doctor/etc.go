@@ -10,7 +10,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

@@ -13,7 +13,7 @@ import (
 	"brig/internal/sys"
 	"brig/landlock"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/seccomp"
 
 	"golang.org/x/sys/unix"

@@ -7,7 +7,7 @@ import (
 
 	"brig/cgroup"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // cgroups reports which limits a control group can hold here. A jail works without one, but not a limit on memory.

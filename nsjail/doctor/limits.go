@@ -8,7 +8,7 @@ import (
 
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // namespaceKinds returns the kinds of namespaces with a limit that a jail counts against: namespaces(7).

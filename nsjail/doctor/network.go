@@ -4,7 +4,7 @@ import (
 	"context"
 
 	egress "brig/netns/egress/policy"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // tryNetwork makes a jail with a network of named destinations, and one whose policy names every port.

@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"brig/internal/sys"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

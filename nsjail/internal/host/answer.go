@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"brig/internal/sys"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

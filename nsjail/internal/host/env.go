@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"brig/internal/words"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // Sensitive reports whether a variable of this name usually holds a secret or the way to one: tokens, keys,

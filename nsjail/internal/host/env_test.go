@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 func TestSensitive(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/internal/words"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"

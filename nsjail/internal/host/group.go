@@ -7,7 +7,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/words"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

@@ -3,7 +3,7 @@ package host
 import (
 	"strings"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // lookLabels reads whether the kernel enforces what the labels of the Spec stand for.

@@ -14,7 +14,7 @@ import (
 	"brig/internal/sys"
 	"brig/landlock"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"brig/internal/words"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // MountLine is a line of mountinfo, as far as the visibility of procfs depends on it: proc_pid_mountinfo(5).

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"brig/internal/sys"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

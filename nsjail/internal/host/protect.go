@@ -12,7 +12,7 @@ import (
 
 	"brig/internal/repository"
 	"brig/internal/words"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

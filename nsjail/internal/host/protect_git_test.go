@@ -13,7 +13,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/test/long"
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // gitShapes make a repository with a work tree $T, and the programs and settings in it that the gitSettings name.

@@ -7,7 +7,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // TestPlaceOfWhatIsGone: the Ghost of another run may be removed between two looks at it. Its place is known all the

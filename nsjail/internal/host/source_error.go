@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"brig/internal/words"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // sourceError returns the error for a path of the host that the Spec names under a key.

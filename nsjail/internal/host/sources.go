@@ -13,7 +13,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/internal/words"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

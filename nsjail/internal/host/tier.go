@@ -7,7 +7,7 @@ import (
 
 	"brig/internal/words"
 	"brig/landlock"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/seccomp"
 
 	"golang.org/x/sys/unix"

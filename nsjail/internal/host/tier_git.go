@@ -7,7 +7,7 @@ import (
 	"brig/internal/repository"
 	"brig/internal/sys"
 	"brig/internal/words"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // tierGit refuses a writable directory of a git repository, or one that holds some: git(1) of the host would execute

@@ -7,7 +7,7 @@ import (
 
 	"brig/internal/program"
 	"brig/internal/sys"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

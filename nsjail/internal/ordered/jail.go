@@ -5,7 +5,7 @@
 package ordered
 
 import (
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // Kind is what a Step does. It is bubblewrap's option without the dashes.

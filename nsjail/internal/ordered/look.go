@@ -12,7 +12,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

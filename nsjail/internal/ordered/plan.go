@@ -10,7 +10,7 @@ import (
 	"brig/netns"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"

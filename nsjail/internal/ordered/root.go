@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"

@@ -10,7 +10,7 @@ import (
 	"brig/cgroup"
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/rootfs"
 )
 

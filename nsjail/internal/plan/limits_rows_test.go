@@ -1,6 +1,6 @@
 package plan
 
-import "brig/nsjail/internal/spec"
+import "brig/nsjail/spec"
 
 // tableRow is a flag as a reader writes it, and what it means. What it is held by stands in the plan under a
 // mechanism's name, or is the same in every plan.

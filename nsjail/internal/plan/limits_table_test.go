@@ -12,7 +12,7 @@ import (
 	"brig/cgroup"
 	"brig/internal/test/golden"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // layout is an invented machine, and who calls there.

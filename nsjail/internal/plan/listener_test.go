@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/seccomp"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"brig/internal/tricks"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/seccomp"
 
 	"golang.org/x/sys/unix"

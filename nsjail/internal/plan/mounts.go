@@ -11,7 +11,7 @@ import (
 	"brig/internal/tricks"
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"

@@ -8,7 +8,7 @@ import (
 	egress "brig/netns/egress/policy"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

@@ -12,7 +12,7 @@ import (
 	"brig/internal/words"
 	"brig/netns"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // Plan is everything that brig will do on this machine for a Spec. `brig explain` prints it, and a Runner performs it.

@@ -15,7 +15,7 @@ import (
 	"brig/internal/test/golden"
 	"brig/internal/test/must"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/tools/txtar"

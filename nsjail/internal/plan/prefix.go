@@ -8,7 +8,7 @@ import (
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 )
 
 // PrefixSpec returns the part of a Spec on which its prefix depends, without the command, the environment, the working

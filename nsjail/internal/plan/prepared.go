@@ -8,7 +8,7 @@ import (
 	"brig/netns"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"

@@ -11,7 +11,7 @@ import (
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/seccomp"
 
 	"golang.org/x/sys/unix"

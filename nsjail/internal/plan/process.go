@@ -6,7 +6,7 @@ import (
 	"brig/internal/program"
 	"brig/netns"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )

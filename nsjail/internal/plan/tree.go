@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"

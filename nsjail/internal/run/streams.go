@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"brig/nsjail/internal/spec"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
