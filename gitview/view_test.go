@@ -1,7 +1,6 @@
 package gitview
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -55,22 +54,23 @@ func TestInARunner(t *testing.T) {
 	}
 }
 
-// executor runs Jobs in jails of their own.
-type executor struct{ runs int }
+// runs counts jails.
+type runs int
 
-func (x *executor) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
-	x.runs++
-	c := nsjail.CommandContext(ctx, "sh")
-	c.Spec = j.Spec
+// run runs a Spec in a jail of its own.
+func (n *runs) run(s *nsjail.Spec) (*nsjail.Result, error) {
+	*n++
+	c := nsjail.Command("sh")
+	c.Spec = *s
 	return c.Run()
 }
 
-// TestExecute: a Job of an Executor gets the views, whose reports name paths of the jail.
-func TestExecute(t *testing.T) {
+// TestRun: a jail gets the views, whose reports name paths of the jail.
+func TestRun(t *testing.T) {
 	dir := repositoryAt(t, "r")
 	s := specOf(dir, commit)
 	s.Protect = nil
-	res, reports, note, err := Execute(t.Context(), &executor{}, &nsjail.Job{Spec: *s})
+	res, reports, note, err := Run(t.Context(), s, new(runs).run)
 	if err != nil || res.Status != nsjail.StatusOK || note != "" || len(reports) == 1 && reports[0].Dir != "/work/.git" {
 		t.Fatalf("%v, %+v, %q", err, res, note)
 	}
@@ -83,8 +83,7 @@ func TestRoots(t *testing.T) {
 	s := specOf(dir, "cd /mnt; "+commit)
 	s.Rootfs, s.Mounts, s.Env = nsjail.Rootfs{Path: "/"}, s.Mounts[:1], []string{"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"}
 	s.Mounts[0].Target, s.Workdir = "/mnt", "/mnt"
-	x := &executor{}
-	res, reports, _, err := Execute(t.Context(), x, &nsjail.Job{Spec: *s})
+	res, reports, _, err := Run(t.Context(), s, new(runs).run)
 	if err != nil || res.Status != nsjail.StatusOK {
 		t.Fatalf("%v, %+v", err, res)
 	}
@@ -115,9 +114,9 @@ func TestBesideACow(t *testing.T) {
 func TestFallback(t *testing.T) {
 	dir := repositoryAt(t, "a\nb") // overlayfs cannot name it
 	s := specOf(dir, "git log >/dev/null; echo x >new; ! git commit -q --allow-empty -m new 2>/dev/null; ! echo x 2>/dev/null >.git/hooks/x")
-	x := &executor{}
-	res, reports, note, err := Execute(t.Context(), x, &nsjail.Job{Spec: *s})
-	if err != nil || res.Status != nsjail.StatusOK || len(reports) > 0 || x.runs != 2 || !strings.Contains(note, "git directories are read-only, since no overlay can be made") {
+	var n runs
+	res, reports, note, err := Run(t.Context(), s, n.run)
+	if err != nil || res.Status != nsjail.StatusOK || len(reports) > 0 || n != 2 || !strings.Contains(note, "git directories are read-only, since no overlay can be made") {
 		t.Fatalf("%v, %+v, %+v, %q", err, res, reports, note)
 	}
 	onHost(t, dir, "test -e new; ! git log --format=%s | grep new; ! test -e .git/hooks/x")

@@ -47,11 +47,13 @@ type Cmd struct {
 
 	// Handover, if set, lets a parked payload run the command: see Runner.PrestartRunning.
 	Handover *Handover
+	// Ended, if set, is called when all processes of the jail have ended, before its remaining output is read.
+	Ended func()
+	// WantPlanDigest makes Start calculate PlanDigest.
+	WantPlanDigest bool
 
-	wantDigest bool
-	digest     string // of the programs of this run, if wantDigest is set
-	ended      func() // see Job.Ended
-	counted    bool   // state.stats has the figures of the control group
+	digest  string // of the programs of this run, if WantPlanDigest is set
+	counted bool   // state.stats has the figures of the control group
 
 	ordered *ordered.Jail       // nil: Spec describes the jail
 	spawned func(pid int) error // see CommandOrdered; or nil
@@ -203,6 +205,10 @@ func (c *Cmd) Plan() *Plan {
 	}
 	return p
 }
+
+// PlanDigest returns the SHA-256, in hexadecimal, of the programs that the launcher has performed, if WantPlanDigest is
+// set: the same for the same Spec on the same machine, unless a source has been replaced. It is "" before Start.
+func (c *Cmd) PlanDigest() string { return c.digest }
 
 // Pid returns the host's pid of the jail's process 1, or 0 before Start.
 func (c *Cmd) Pid() int { return c.pid }

@@ -149,7 +149,7 @@ func (st *warmRoot) findPayloads(key *spec.Spec) *payloadPool {
 // parkPayload starts a payload and waits until it is ready. Close kills it meanwhile.
 func (r *Runner) parkPayload(s *spec.Spec) (*Cmd, error) {
 	c := r.CommandSpec(context.Background(), *s.Clone())
-	c.parked, c.wantDigest, c.Stdin = true, true, strings.NewReader("")
+	c.parked, c.WantPlanDigest, c.Stdin = true, true, strings.NewReader("")
 	c.mark(momentStarted)
 	if err := c.startWarm(); err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func TestParkedPayloads(t *testing.T) {
 				c.Spec.Limits = limits
 				c.Spec.Limits.Wall, c.Spec.Limits.Output = spec.Duration(time.Minute), 1<<16
 				c.Stdin = strings.NewReader("the caller's\n")
-				c.wantDigest = true
+				c.WantPlanDigest = true
 				out, errOut, res := runHanded(t, c)
 				if !res.Warm || out != "parked 37\nthe caller's\n1\ny\n" || errOut != "err\n" {
 					t.Fatalf("run %d: warm %v, %q, %q", i, res.Warm, out, errOut)

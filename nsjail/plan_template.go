@@ -155,7 +155,7 @@ func digestOf(p *program.Program, r program.Request) ([]byte, error) {
 
 // digestPlan records the digest of what the launcher performs: the program, or its two parts, and the passed mounts.
 func (c *Cmd) digestPlan(t *planTemplate, r program.Request) error {
-	if !c.wantDigest {
+	if !c.WantPlanDigest {
 		return nil
 	}
 	sum, err := digestOf(c.plan.Jail, r)

@@ -82,7 +82,7 @@ func (c *Cmd) planFor(s *spec.Spec, k *kind) *plan.Plan {
 // become takes over what the keeper holds for a parked payload, and hands the run over to it.
 func (c *Cmd) become(p *Cmd) error {
 	c.jail, c.taken = p.jail, true
-	if c.wantDigest {
+	if c.WantPlanDigest {
 		c.digest = p.digest
 	}
 	for m := momentLooked; m <= momentSpawned; m++ {

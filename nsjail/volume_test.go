@@ -172,18 +172,19 @@ func TestData(t *testing.T) {
 	}
 }
 
-// A Job's plan has a digest: the same for the same work, another for another, warm and cold.
+// A plan has a digest: the same for the same work, another for another, warm and cold.
 func TestPlanDigest(t *testing.T) {
 	for name, o := range map[string]RunnerOptions{"warm": {}, "cold": {Cold: true}} {
 		r := runnerWith(t, o)
 		seen := map[string]string{}
 		for _, arg := range []string{"a", "b", "a", "b"} {
-			j := Job{Spec: spec.Spec{Args: []string{"/bin/true", arg}}, WantPlanDigest: true}
-			must.Get(r.Execute(context.Background(), &j))(t)
-			if len(j.PlanDigest) != 64 || name == "warm" && seen[arg] != "" && seen[arg] != j.PlanDigest {
-				t.Errorf("%s: %s: %q, was %q", name, arg, j.PlanDigest, seen[arg])
+			c := r.Command("/bin/true", arg)
+			c.WantPlanDigest = true
+			must.Get(c.Run())(t)
+			if len(c.PlanDigest()) != 64 || name == "warm" && seen[arg] != "" && seen[arg] != c.PlanDigest() {
+				t.Errorf("%s: %s: %q, was %q", name, arg, c.PlanDigest(), seen[arg])
 			}
-			seen[arg] = j.PlanDigest
+			seen[arg] = c.PlanDigest()
 		}
 		if seen["a"] == seen["b"] {
 			t.Errorf("%s: two programs with the digest %s", name, seen["a"])
@@ -195,16 +196,12 @@ func TestPlanDigest(t *testing.T) {
 	rw.Mounts[0].Writable = true
 	var sums []string
 	for _, s := range []spec.Spec{ro, rw} {
-		j := Job{Spec: s, WantPlanDigest: true}
-		must.Get(r.Execute(context.Background(), &j))(t)
-		sums = append(sums, j.PlanDigest)
+		c := r.CommandSpec(context.Background(), s)
+		c.WantPlanDigest = true
+		must.Get(c.Run())(t)
+		sums = append(sums, c.PlanDigest())
 	}
 	if sums[0] == sums[1] {
 		t.Error("a volume to read and one to write have the same digest")
-	}
-	no := &Refusal{Message: "no", Layer: "policy"}
-	j := Job{Spec: spec.Spec{Args: []string{"/bin/true"}}, Verdict: Verdict{Refusal: no}}
-	if res, err := r.Execute(context.Background(), &j); res != nil || err != no {
-		t.Errorf("a refused Job: %v, %v", res, err)
 	}
 }

@@ -183,8 +183,8 @@ func (c *Cmd) finish() (*Result, error) {
 		c.state.why = notEnded
 	}
 	err = errors.Join(err, c.endGroup(), c.countDisk(), c.removeGhosts())
-	if c.ended != nil {
-		c.ended()
+	if c.Ended != nil {
+		c.Ended()
 	}
 	c.endStreams()
 	c.fillResult(status, usage, err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -43,21 +44,21 @@ func kinds(list []*Line) (out []string) {
 	return out
 }
 
-func job(id string) *nsjail.Job {
-	return &nsjail.Job{ID: id, Agent: "ci", Token: "t1", Sandbox: "s1", Language: "python", Code: []byte("print(1)"),
+func newJob(id string) *job.Job {
+	return &job.Job{ID: id, Agent: "ci", Token: "t1", Sandbox: "s1", Language: "python", Code: []byte("print(1)"),
 		Spec: nsjail.Spec{Args: []string{"python3", "-c", "SECRET-ARG"}, Env: []string{"K=SECRET-ENV"}}}
 }
 
 func TestARunHasTwoEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "audit.jsonl")
 	l := open(t, Options{Path: path})
-	fake := &echo{during: func(*nsjail.Job) {
+	fake := &echo{during: func(*job.Job) {
 		list, _ := lines(t, path) // it is written before anything runs
 		if len(list) != 2 || list[1].Kind != RunStart {
 			t.Errorf("before the run: %v", kinds(list))
 		}
 	}}
-	j := job("r1")
+	j := newJob("r1")
 	j.Verdict.Policies, j.Verdict.Narrowed = []string{"minimal"}, []string{"memory: 1g to 512m"}
 	if _, err := Wrap(fake, l).Execute(context.Background(), j); err != nil || !j.WantPlanDigest {
 		t.Fatal(err, j.WantPlanDigest)
@@ -96,21 +97,21 @@ func TestARefusedJobHasOne(t *testing.T) {
 	l := open(t, Options{Path: path, Argv: true})
 	fake := &echo{}
 	e := Wrap(fake, l)
-	j := job("r1")
-	j.Refuse(&nsjail.Refusal{Message: "no", Code: "command_not_allowed", Layer: "policy", Rule: "minimal: commands"})
-	var no *nsjail.Refusal
+	j := newJob("r1")
+	j.Refuse(&job.Refusal{Message: "no", Code: "command_not_allowed", Layer: "policy", Rule: "minimal: commands"})
+	var no *job.Refusal
 	if _, err := e.Execute(context.Background(), j); !errors.As(err, &no) || no.Code != "command_not_allowed" ||
 		len(fake.ran) > 0 {
 		t.Error(err, fake.ran)
 	}
-	inner := Wrap(executor(func(j *nsjail.Job) (*nsjail.Result, error) {
-		return nil, &nsjail.Refusal{Message: "full", Code: "queue_full", Layer: "queue"}
+	inner := Wrap(executor(func(j *job.Job) (*nsjail.Result, error) {
+		return nil, &job.Refusal{Message: "full", Code: "queue_full", Layer: "queue"}
 	}), l)
-	if _, err := inner.Execute(context.Background(), job("r2")); !errors.As(err, &no) {
+	if _, err := inner.Execute(context.Background(), newJob("r2")); !errors.As(err, &no) {
 		t.Error(err)
 	}
-	broken := Wrap(executor(func(j *nsjail.Job) (*nsjail.Result, error) { return nil, errors.New("no launcher") }), l)
-	if _, err := broken.Execute(context.Background(), job("r3")); err == nil {
+	broken := Wrap(executor(func(j *job.Job) (*nsjail.Result, error) { return nil, errors.New("no launcher") }), l)
+	if _, err := broken.Execute(context.Background(), newJob("r3")); err == nil {
 		t.Error("an error was lost")
 	}
 	list, r := lines(t, path)
@@ -127,9 +128,9 @@ func TestARefusedJobHasOne(t *testing.T) {
 	}
 }
 
-type executor func(j *nsjail.Job) (*nsjail.Result, error)
+type executor func(j *job.Job) (*nsjail.Result, error)
 
-func (f executor) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error) { return f(j) }
+func (f executor) Execute(_ context.Context, j *job.Job) (*nsjail.Result, error) { return f(j) }
 
 // Whatever a payload or a caller puts into a name, a line is one line of printable characters, and the original can be
 // read from it.
@@ -137,7 +138,7 @@ func TestInjection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, Options{Path: path, Argv: true})
 	evil := "a\n{\"seq\":99}\r\x1b[2J\x00\u202e\u2028\u0085\ufeff\u200b\x7f\"\\\U000e0041é"
-	j := job(evil)
+	j := newJob(evil)
 	j.Agent, j.Language, j.Spec.Args = "\xff\xfe"+evil, strings.Repeat("ü", 4000),
 		[]string{evil, strings.Repeat("\x01", 1<<20), "more"}
 	j.Verdict.Narrowed = slices.Repeat([]string{evil}, 100)
@@ -178,13 +179,13 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 // many has so many clients run so many jobs each.
-func many(t *testing.T, e nsjail.Executor, clients, jobs int) {
+func many(t *testing.T, e job.Executor, clients, jobs int) {
 	t.Helper()
 	var wait sync.WaitGroup
 	for c := range clients {
 		wait.Go(func() {
 			for i := range jobs {
-				if _, err := e.Execute(context.Background(), job(fmt.Sprintf("%d-%d", c, i))); err != nil {
+				if _, err := e.Execute(context.Background(), newJob(fmt.Sprintf("%d-%d", c, i))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -196,7 +197,7 @@ func many(t *testing.T, e nsjail.Executor, clients, jobs int) {
 // The event of a run by a parked interpreter has the field warm: its plan digest is that of the interpreter's jail.
 func TestWarmIsLogged(t *testing.T) {
 	for _, warm := range []bool{false, true} {
-		e := after(&nsjail.Job{}, &nsjail.Result{Warm: warm}, nil, false)
+		e := after(&job.Job{}, &nsjail.Result{Warm: warm}, nil, false)
 		text, err := e.encode()
 		if err != nil || strings.Contains(string(text), `"warm":true`) != warm {
 			t.Errorf("%s, %v", text, err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -24,10 +25,10 @@ func TestDenialsAreLogged(t *testing.T) {
 	defer r.Close()
 	for _, argv := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
-		e := Wrap(r, open(t, Options{Path: path, Argv: argv}))
-		j := &nsjail.Job{ID: "a", Spec: nsjail.Spec{Args: []string{"unshare", "-U", "true"}}}
+		e := Wrap(job.On(r), open(t, Options{Path: path, Argv: argv}))
+		j := &job.Job{ID: "a", Spec: nsjail.Spec{Args: []string{"unshare", "-U", "true"}}}
 		must.Get(e.Execute(context.Background(), j))(t)
-		j = &nsjail.Job{ID: "b", Spec: nsjail.Spec{Args: []string{"no-such-SECRET"}}}
+		j = &job.Job{ID: "b", Spec: nsjail.Spec{Args: []string{"no-such-SECRET"}}}
 		if _, err := e.Execute(context.Background(), j); err == nil {
 			t.Error("a command that does not exist has run")
 		}
@@ -59,9 +60,9 @@ func TestNoCallHidesAnother(t *testing.T) {
 	for range 17 {
 		all = append(all, nsjail.Denial{Layer: "network", Name: strings.Repeat("\x01", 253) + ":65535", Count: 1, Why: "w"})
 	}
-	e := Wrap(executor(func(*nsjail.Job) (*nsjail.Result, error) { return &nsjail.Result{Denials: all}, nil }),
+	e := Wrap(executor(func(*job.Job) (*nsjail.Result, error) { return &nsjail.Result{Denials: all}, nil }),
 		open(t, Options{Path: path}))
-	r, err := e.Execute(context.Background(), job("r"))
+	r, err := e.Execute(context.Background(), newJob("r"))
 	if err != nil || len(r.Notes) > 0 {
 		t.Fatal(err, r.Notes)
 	}

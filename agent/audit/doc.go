@@ -44,7 +44,7 @@
 // the id is not known before. If its event cannot be written, the sandbox is removed again. Files that a payload writes
 // or removes in a sandbox cause no event.
 //
-// If a Job knows its secrets (nsjail.Job.Redact), they are removed from texts that may contain input of a caller or a
+// If a Job knows its secrets (job.Job.Redact), they are removed from texts that may contain input of a caller or a
 // payload, before these are truncated: errors, refusals and their rules, what was narrowed, the language, the hosts in
 // the network summary, and the arguments. Digests are of the original.
 //

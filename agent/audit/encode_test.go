@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/netns/egress"
 	"brig/nsjail"
@@ -37,7 +38,7 @@ func TestGolden(t *testing.T) {
 			Violation: &nsjail.Violation{Syscall: "ptrace", Number: 101, Arch: "x86_64", Count: 2}, Error: "e"},
 		{Kind: LogGap, Note: "n", File: "f", Bytes: 9, Digest: "g", Missed: 4, Runs: []string{"r1", "r2"}, Key: "k",
 			Signature: "s+/="},
-		after(&nsjail.Job{ID: "r"}, &nsjail.Result{Usage: usage, Network: &summary}, nil, false),
+		after(&job.Job{ID: "r"}, &nsjail.Result{Usage: usage, Network: &summary}, nil, false),
 		{Kind: RunEnd, Denials: []Denial{{Layer: "syscall", Name: "mount", Count: 2}, {Layer: "exec", Count: 1}}},
 	} {
 		line := must.Get(e.encode())(t)

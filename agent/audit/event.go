@@ -99,7 +99,7 @@ type Event struct {
 	Signature string `json:"signature,omitempty"`
 }
 
-// Verdict is the decision about a run: see nsjail.Verdict.
+// Verdict is the decision about a run: see job.Verdict.
 type Verdict struct {
 	Allowed  bool     `json:"allowed"`
 	Policies []string `json:"policies,omitempty"`

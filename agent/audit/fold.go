@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // foldTime is how long refusals are counted before they are written. maxFolds is how many kinds are counted separately.
@@ -31,7 +31,7 @@ func NewRefusals(l *Log) *Refusals {
 
 // Add logs one refusal. source is the caller's origin, such as an address without the port. Write errors are reported
 // to Options.Broken only, since the caller is refused anyway.
-func (r *Refusals) Add(no *nsjail.Refusal, source string) {
+func (r *Refusals) Add(no *job.Refusal, source string) {
 	k := fold{no.Layer, no.Code, no.Rule, source}
 	r.mu.Lock()
 	if len(r.kinds) == 0 {

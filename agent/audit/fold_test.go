@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -24,7 +25,7 @@ func testRefusalsAreFolded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, Options{Path: path})
 	r := NewRefusals(l)
-	wrong := &nsjail.Refusal{Layer: "auth", Code: "unknown_key", Rule: "Authorization", Message: "SECRET"}
+	wrong := &job.Refusal{Layer: "auth", Code: "unknown_key", Rule: "Authorization", Message: "SECRET"}
 	for range 1000 {
 		r.Add(wrong, "10.0.0.1")
 	}
@@ -60,14 +61,14 @@ func TestMessagesHoldNoArguments(t *testing.T) {
 				Errno: unix.ENOENT}, Kind: nsjail.ErrNotFound},
 			&nsjail.Error{Fault: nsjail.FaultCaller, Op: "workdir", Detail: `chdir("/CUSTOMER")`, Errno: unix.ENOENT},
 			&nsjail.Error{Fault: nsjail.FaultHost, Op: "memory", Detail: "CUSTOMER"},
-			&nsjail.Refusal{Layer: "queue", Code: "queue_full", Message: "CUSTOMER"},
+			&job.Refusal{Layer: "queue", Code: "queue_full", Message: "CUSTOMER"},
 			errors.New("CUSTOMER"),
 		} {
-			e := Wrap(executor(func(*nsjail.Job) (*nsjail.Result, error) { return nil, err }), l)
-			_, _ = e.Execute(context.Background(), job(fmt.Sprint("r", i)))
+			e := Wrap(executor(func(*job.Job) (*nsjail.Result, error) { return nil, err }), l)
+			_, _ = e.Execute(context.Background(), newJob(fmt.Sprint("r", i)))
 		}
-		j := job("refused")
-		j.Refuse(&nsjail.Refusal{Layer: "policy", Code: "argument_not_allowed", Rule: "minimal: commands",
+		j := newJob("refused")
+		j.Refuse(&job.Refusal{Layer: "policy", Code: "argument_not_allowed", Rule: "minimal: commands",
 			Message: `the argument "CUSTOMER"`})
 		_, _ = Wrap(&echo{}, l).Execute(context.Background(), j)
 		closeLog(t, l)

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -63,7 +64,7 @@ func benchmarkWrap(b *testing.B, sync string, clients int) {
 	l := open(b, Options{Path: filepath.Join(b.TempDir(), "a"), Sync: sync})
 	e := Wrap(&echo{}, l)
 	run(b, clients, func() {
-		if _, err := e.Execute(context.Background(), job("r")); err != nil {
+		if _, err := e.Execute(context.Background(), newJob("r")); err != nil {
 			b.Error(err)
 		}
 	})
@@ -97,10 +98,10 @@ func benchmarkRunner(b *testing.B, sync string) {
 		b.Skip("no Runner here: ", err)
 	}
 	defer r.Close()
-	audited := Wrap(r, open(b, Options{Path: filepath.Join(b.TempDir(), "a"), Sync: sync}))
-	one := func(e nsjail.Executor) time.Duration {
+	audited := Wrap(job.On(r), open(b, Options{Path: filepath.Join(b.TempDir(), "a"), Sync: sync}))
+	one := func(e job.Executor) time.Duration {
 		begin := time.Now()
-		j := &nsjail.Job{ID: "r", Spec: nsjail.Spec{Args: []string{"true"}}}
+		j := &job.Job{ID: "r", Spec: nsjail.Spec{Args: []string{"true"}}}
 		if res, err := e.Execute(context.Background(), j); err != nil || res.ExitCode != 0 {
 			b.Fatal(res, err)
 		}
@@ -108,7 +109,7 @@ func benchmarkRunner(b *testing.B, sync string) {
 	}
 	var bare, with, ratio []time.Duration
 	for b.Loop() {
-		x, y := one(r), one(audited)
+		x, y := one(job.On(r)), one(audited)
 		bare, with, ratio = append(bare, x), append(with, y), append(ratio, y*1000/x)
 	}
 	for _, l := range [][]time.Duration{bare, with, ratio} {

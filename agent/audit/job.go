@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/denial"
 	"brig/internal/words"
 	"brig/nsjail"
@@ -16,7 +17,7 @@ import (
 
 // redactor returns what removes a Job's secrets from texts that may contain input of callers or payloads. It must run
 // before a text is truncated, since part of a secret would not be recognised.
-func redactor(j *nsjail.Job) func(string) string {
+func redactor(j *job.Job) func(string) string {
 	if j.Redact == nil {
 		return same
 	}
@@ -34,7 +35,7 @@ func each(list []string, f func(string) string) (out []string) {
 }
 
 // before returns the event for a Job that is about to run, or that was refused.
-func before(j *nsjail.Job, argv bool) Event {
+func before(j *job.Job, argv bool) Event {
 	e := about(RunStart, j)
 	if j.Verdict.Refusal != nil {
 		e.Kind = RunRefused
@@ -60,11 +61,11 @@ func before(j *nsjail.Job, argv bool) Event {
 }
 
 // after returns the event for a Job that has ended.
-func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
+func after(j *job.Job, r *nsjail.Result, err error, argv bool) Event {
 	e, redact := about(RunEnd, j), redactor(j)
 	e.PlanDigest = j.PlanDigest
 	if err != nil {
-		var no *nsjail.Refusal
+		var no *job.Refusal
 		if e.Status = string(nsjail.StatusError); errors.As(err, &no) {
 			e.Status, err = "refused", no
 			j.Refuse(no)
@@ -108,7 +109,7 @@ func denials(list []nsjail.Denial, argv bool, redact func(string) string) (out [
 // contain no text from the caller.
 func message(err error, argv bool) string {
 	var jail *nsjail.Error
-	var no *nsjail.Refusal
+	var no *job.Refusal
 	switch {
 	case argv:
 		return err.Error()
@@ -122,12 +123,12 @@ func message(err error, argv bool) string {
 	return "failed"
 }
 
-func about(kind string, j *nsjail.Job) Event {
+func about(kind string, j *job.Job) Event {
 	return Event{Kind: kind, Run: j.ID, Agent: j.Agent, Token: j.Token, Sandbox: j.Sandbox,
 		Language: redactor(j)(j.Language)}
 }
 
-func verdict(j *nsjail.Job, argv bool) *Verdict {
+func verdict(j *job.Job, argv bool) *Verdict {
 	redact := redactor(j)
 	v := &Verdict{Allowed: j.Verdict.Refusal == nil, Policies: j.Verdict.Policies,
 		Narrowed: each(j.Verdict.Narrowed, redact)}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/agent/job"
 	"brig/internal/test/asuser"
 	"brig/nsjail"
 )
@@ -20,8 +21,8 @@ const childVar = "BRIG_AUDIT_TEST_CHILD"
 
 // TestMain runs the suite as root and as an ordinary user: who may open what differs.
 func TestMain(m *testing.M) {
-	if job, path, ok := strings.Cut(os.Getenv(childVar), " "); ok {
-		os.Exit(child(job, path))
+	if task, path, ok := strings.Cut(os.Getenv(childVar), " "); ok {
+		os.Exit(child(task, path))
 	}
 	os.Exit(asuser.Main(m))
 }
@@ -30,10 +31,10 @@ func TestMain(m *testing.M) {
 type echo struct {
 	mu     sync.Mutex
 	ran    []string
-	during func(j *nsjail.Job)
+	during func(j *job.Job)
 }
 
-func (e *echo) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+func (e *echo) Execute(_ context.Context, j *job.Job) (*nsjail.Result, error) {
 	if j.Verdict.Refusal != nil {
 		return nil, j.Verdict.Refusal
 	}
@@ -48,7 +49,7 @@ func (e *echo) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error)
 }
 
 // child is a writer in a process of its own: it prints the id of each run once its before-event is written.
-func child(job, path string) int {
+func child(task, path string) int {
 	l, err := Open(Options{Path: path, MaxBytes: 1 << 20})
 	if err != nil {
 		fmt.Println(err)
@@ -57,19 +58,19 @@ func child(job, path string) int {
 	full := func(max uint64) { // setrlimit(2)
 		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: max, Max: 1 << 30})
 	}
-	e := Wrap(&echo{during: func(j *nsjail.Job) {
+	e := Wrap(&echo{during: func(j *job.Job) {
 		fmt.Println(j.ID)
-		if job == "full" && j.ID == "run-2" {
+		if task == "full" && j.ID == "run-2" {
 			st, _ := os.Stat(path)
 			full(uint64(st.Size() + 100)) // the end of the run is torn
 		}
 	}}, l)
-	if job == "kill" {
+	if task == "kill" {
 		var wait sync.WaitGroup
 		for w := range 4 {
 			wait.Go(func() {
 				for i := 0; ; i++ {
-					j := &nsjail.Job{ID: fmt.Sprintf("%d-%d-%d", os.Getpid(), w, i), Spec: nsjail.Spec{Args: []string{"true"}}}
+					j := &job.Job{ID: fmt.Sprintf("%d-%d-%d", os.Getpid(), w, i), Spec: nsjail.Spec{Args: []string{"true"}}}
 					if _, err := e.Execute(context.Background(), j); err != nil {
 						fmt.Println("failed:", err)
 					}
@@ -84,17 +85,17 @@ func child(job, path string) int {
 			full(1 << 30)
 		}
 		r, err := e.Execute(context.Background(),
-			&nsjail.Job{ID: fmt.Sprint("run-", i), Spec: nsjail.Spec{Args: []string{"true"}}})
+			&job.Job{ID: fmt.Sprint("run-", i), Spec: nsjail.Spec{Args: []string{"true"}}})
 		fmt.Println("err:", err, "notes:", r != nil && len(r.Notes) > 0)
 	}
 	fmt.Println("close:", l.Close())
 	return 0
 }
 
-func spawn(t *testing.T, job, path string) *exec.Cmd {
+func spawn(t *testing.T, task, path string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), childVar+"="+job+" "+path)
+	cmd.Env = append(os.Environ(), childVar+"="+task+" "+path)
 	cmd.Stderr = os.Stderr
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	"brig/netns/egress"
 	"brig/nsjail"
 )
@@ -21,8 +22,8 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, Options{Path: path, Argv: true})
 	long := strings.Repeat("x", maxText-8) + secret
-	with := func(id string) *nsjail.Job {
-		j := job(id)
+	with := func(id string) *job.Job {
+		j := newJob(id)
 		j.Redact = func(s string) string { return strings.ReplaceAll(s, secret, "[redacted]") }
 		j.Language = secret
 		j.Spec.Args = []string{"sh", "-c", "echo " + secret, strings.Repeat("y", maxArgv-30) + secret}
@@ -30,13 +31,13 @@ func TestSecretsAreTakenOut(t *testing.T) {
 		return j
 	}
 	refused := with("refused")
-	refused.Refuse(&nsjail.Refusal{Message: long, Layer: "policy", Rule: "minimal: " + secret})
+	refused.Refuse(&job.Refusal{Message: long, Layer: "policy", Rule: "minimal: " + secret})
 	outcomes := []executor{
-		func(*nsjail.Job) (*nsjail.Result, error) { return nil, errors.New(long) },
-		func(*nsjail.Job) (*nsjail.Result, error) {
-			return nil, &nsjail.Refusal{Message: secret, Layer: "queue", Rule: secret}
+		func(*job.Job) (*nsjail.Result, error) { return nil, errors.New(long) },
+		func(*job.Job) (*nsjail.Result, error) {
+			return nil, &job.Refusal{Message: secret, Layer: "queue", Rule: secret}
 		},
-		func(*nsjail.Job) (*nsjail.Result, error) {
+		func(*job.Job) (*nsjail.Result, error) {
 			return &nsjail.Result{Status: nsjail.StatusError, Usage: nsjail.NoUsage(),
 				Error:   &nsjail.Error{Op: "exec", Detail: secret},
 				Denials: []nsjail.Denial{{Layer: "network", Name: secret + ".example:443", Count: 1}},

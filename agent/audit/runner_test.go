@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -20,12 +21,12 @@ func TestWithARunner(t *testing.T) {
 	defer r.Close()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, Options{Path: path, Sync: SyncAlways})
-	e := Wrap(r, l)
+	e := Wrap(job.On(r), l)
 	var out strings.Builder
-	j := &nsjail.Job{ID: "a", Spec: nsjail.Spec{Args: []string{"sh", "-c", "echo $HOME; exit 3"}}, Stdout: &out}
+	j := &job.Job{ID: "a", Spec: nsjail.Spec{Args: []string{"sh", "-c", "echo $HOME; exit 3"}}, Stdout: &out}
 	res := must.Get(e.Execute(context.Background(), j))(t)
 	if _, err := e.Execute(context.Background(),
-		&nsjail.Job{ID: "b", Spec: nsjail.Spec{Args: []string{"true"}, Hostname: "-\n"}}); err == nil {
+		&job.Job{ID: "b", Spec: nsjail.Spec{Args: []string{"true"}, Hostname: "-\n"}}); err == nil {
 		t.Error("a wrong Spec was performed")
 	}
 	closeLog(t, l)

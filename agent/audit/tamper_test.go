@@ -22,7 +22,7 @@ func TestTampering(t *testing.T) {
 	l := open(t, Options{Path: path})
 	e := Wrap(&echo{}, l)
 	for i := range 5 {
-		must.Get(e.Execute(context.Background(), job(fmt.Sprint("r", i))))(t)
+		must.Get(e.Execute(context.Background(), newJob(fmt.Sprint("r", i))))(t)
 	}
 	closeLog(t, l)
 	_, end := lines(t, path)

@@ -62,7 +62,7 @@ func TestTouchedWhileOpen(t *testing.T) {
 		must.Do(t, errors.Join(l.Append(Event{Kind: "note"}), c.spoil(path)))
 		fake := &echo{}
 		for range 2 {
-			if _, err := Wrap(fake, l).Execute(context.Background(), job("r")); err == nil || l.Broken() == nil {
+			if _, err := Wrap(fake, l).Execute(context.Background(), newJob("r")); err == nil || l.Broken() == nil {
 				t.Errorf("%s: a run was recorded", what)
 			}
 		}
@@ -73,7 +73,7 @@ func TestTouchedWhileOpen(t *testing.T) {
 			continue
 		}
 		must.Do(t, c.back(path))
-		if _, err := Wrap(fake, l).Execute(context.Background(), job("r")); err != nil {
+		if _, err := Wrap(fake, l).Execute(context.Background(), newJob("r")); err != nil {
 			t.Errorf("%s and put back: %v", what, err)
 		}
 		if _, r := lines(t, path); r.Gaps != 1 || r.Missed != 2 || r.Ended != 1 {

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -10,15 +11,15 @@ import (
 // written, the Job is refused with Layer "audit", and next gets it with its Refusal like any refused Job. If the second
 // event cannot be written, the result is returned with a note. The next Job is then refused, unless the log can be
 // written again. A Job that was refused before has only one event.
-func Wrap(next nsjail.Executor, l *Log) nsjail.Executor { return &wrapper{next, l} }
+func Wrap(next job.Executor, l *Log) job.Executor { return &wrapper{next, l} }
 
 type wrapper struct {
-	next nsjail.Executor
+	next job.Executor
 	log  *Log
 }
 
-// Execute implements nsjail.Executor.
-func (w *wrapper) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+// Execute implements job.Executor.
+func (w *wrapper) Execute(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
 	j.WantPlanDigest = true
 	refused := j.Verdict.Refusal != nil
 	first := before(j, w.log.o.Argv)
@@ -39,8 +40,8 @@ func (w *wrapper) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, e
 
 // Unavailable returns the Refusal of an operation whose event could not be written. It does not contain the cause or
 // the log's path: Options.Broken reports these to the log's owner only.
-func Unavailable(kind string) *nsjail.Refusal {
-	return &nsjail.Refusal{Code: "audit_unavailable", Layer: "audit", Rule: kind,
+func Unavailable(kind string) *job.Refusal {
+	return &job.Refusal{Code: "audit_unavailable", Layer: "audit", Rule: kind,
 		Message: "this could not be written to the audit log, and nothing happens unrecorded",
 		NextSteps: []string{"Send the same request again in a few seconds; nothing has happened.",
 			"If it goes on, tell whoever runs this service: the audit log has to be made writable again."}}

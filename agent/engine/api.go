@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"brig/agent/job"
 	"brig/agent/workspace"
 	"brig/nsjail"
 )
@@ -147,7 +148,7 @@ type Response struct {
 	// Queue is how the run came to its worker; left out without a queue.
 	Queue *Delivery `json:"queue,omitempty"`
 	// Error is the reason why nothing has run; left out if it has.
-	Error *nsjail.Refusal `json:"error,omitempty"`
+	Error *job.Refusal `json:"error,omitempty"`
 	// RetryAfter is when a queue that is full may have room again; 0 if that is not the reason.
 	RetryAfter time.Duration `json:"-"`
 }

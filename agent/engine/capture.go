@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"brig/agent/audit"
+	"brig/agent/job"
 	"brig/changes"
 	"brig/nsjail"
 )
 
 // keep stores what a run has changed in its cow mounts, and drops the rest of them.
-func (e *Engine) keep(ctx context.Context, c Caller, j *nsjail.Job, r *nsjail.Result,
+func (e *Engine) keep(ctx context.Context, c Caller, j *job.Job, r *nsjail.Result,
 	begin time.Time) (list []ChangeSet) {
 	if r == nil || len(r.Changes) == 0 {
 		return nil
@@ -48,7 +49,7 @@ func lateEnd(ctx context.Context) (late context.Context, stop func()) {
 	return late, func() { unhook(); cancel() }
 }
 
-func (e *Engine) capture(ctx context.Context, c Caller, j *nsjail.Job, r *nsjail.Result, ch *nsjail.Change,
+func (e *Engine) capture(ctx context.Context, c Caller, j *job.Job, r *nsjail.Result, ch *nsjail.Change,
 	begin time.Time) (*ChangeSet, error) {
 	o := owner{j.Agent, c.Grant.IDs(), Caller{Agent: j.Agent, Grant: c.Grant}.Key()}
 	store, done, err := e.tenants.use(o, true)

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"brig/agent/audit"
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/changes"
 	"brig/internal/words"
-	"brig/nsjail"
 )
 
 // ChangeSet is what a run has changed in its copy of a share (mode cow). The share itself is unchanged until the set is
@@ -169,7 +169,7 @@ func (e *Engine) withSet(c Caller, id string, do func(o owner, s *changes.Set) e
 		return refuse("sandbox", "changes_unknown", "id", fmt.Sprintf("there is no change set %.70q", id),
 			"List the change sets: it may have been applied, removed or expired.")
 	}
-	var no *nsjail.Refusal
+	var no *job.Refusal
 	if err == nil || errors.As(err, &no) {
 		return err
 	}
@@ -195,7 +195,7 @@ func (e *Engine) DiffChanges(c Caller, id string, paths []string) (text []byte, 
 }
 
 // shareOf returns the share of a set, if its directory is still the one that the run saw.
-func (e *Engine) shareOf(s *changes.Set) (string, *nsjail.Refusal) {
+func (e *Engine) shareOf(s *changes.Set) (string, *job.Refusal) {
 	share, _ := e.shares.Containing(string(s.Dir.Path))
 	gone := refuse("sandbox", "share_replaced", "changes", "the directory that the set belongs to is not there any more",
 		"Have the operator put it back.")
@@ -254,7 +254,7 @@ func (e *Engine) DiscardChanges(c Caller, id string) error {
 	})
 }
 
-func (e *Engine) mayApply(what string) *nsjail.Refusal {
+func (e *Engine) mayApply(what string) *job.Refusal {
 	if e.opts.AllowApply {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/agent/share"
 	"brig/agent/token"
@@ -47,7 +48,7 @@ func changing(t *testing.T, e *Engine, c Caller, script string) *ChangeSet {
 // hasCode checks the code of a refusal.
 func hasCode(t *testing.T, what string, err error, code string) {
 	t.Helper()
-	var no *nsjail.Refusal
+	var no *job.Refusal
 	if !errors.As(err, &no) || no.Code != code || len(no.NextSteps) == 0 {
 		t.Errorf("%s: %v, want %s", what, err, code)
 	}

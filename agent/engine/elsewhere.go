@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"brig/agent/audit"
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // Recorder writes to the audit log what becomes of runs that no Engine of this process decides about: they are refused
@@ -32,7 +32,7 @@ func SenderOf(c Caller, r *Request) Sender {
 }
 
 // Sent records a run before it is sent. If it returns a Refusal, the run must not be sent.
-func (l *Recorder) Sent(s Sender, r *Request) *nsjail.Refusal {
+func (l *Recorder) Sent(s Sender, r *Request) *job.Refusal {
 	if l == nil || l.log.Append(s.event(audit.RunSent, r)) == nil {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (l *Recorder) Sent(s Sender, r *Request) *nsjail.Refusal {
 }
 
 // Refused records that a run was refused. It returns the refusal.
-func (l *Recorder) Refused(s Sender, r *Request, no *nsjail.Refusal) *nsjail.Refusal {
+func (l *Recorder) Refused(s Sender, r *Request, no *job.Refusal) *job.Refusal {
 	if l != nil {
 		v := s.event(audit.RunRefused, r)
 		v.Verdict = &audit.Verdict{Layer: no.Layer, Code: no.Code, Rule: no.Rule}

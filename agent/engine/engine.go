@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"brig/agent/audit"
+	"brig/agent/job"
 	"brig/agent/lang"
 	"brig/agent/policy"
 	"brig/agent/share"
@@ -47,7 +48,7 @@ type Options struct {
 	// Audit is the log that every run is written to, before and after; nil for none.
 	Audit *audit.Log
 	// Wrap, if set, wraps the Runner, for metrics and traces. The audit log then wraps the result.
-	Wrap func(nsjail.Executor) nsjail.Executor
+	Wrap func(job.Executor) job.Executor
 	// Warm lists languages with interpreters that are started before their runs are known. Prestart starts them.
 	Warm []Warm
 	// WarmFailed, if set, is called when interpreters of a language cannot be replaced by those with other limits.
@@ -91,7 +92,8 @@ const (
 type Engine struct {
 	opts   Options
 	runner *nsjail.Runner
-	chain  nsjail.Executor
+	jails  job.Executor // on runner
+	chain  job.Executor
 	langs  *lang.Languages
 	boxes  *workspace.Store
 	shares *share.Set
@@ -133,7 +135,7 @@ func New(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{opts: o, runner: r, grants: grants{known: map[[sha256.Size]byte]*Grant{}}}
+	e := &Engine{opts: o, runner: r, jails: job.On(r), grants: grants{known: map[[sha256.Size]byte]*Grant{}}}
 	if e.shares, err = share.Open(o.Shares); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"brig/agent/job"
 	"brig/agent/keep"
 	"brig/agent/workspace"
-	"brig/nsjail"
 )
 
 // fromSnapshot completes a request that names a snapshot: its bounds are the defaults, and o.Fill puts its files into
 // the sandbox.
-func (e *Engine) fromSnapshot(c Caller, r *SandboxRequest, o *workspace.CreateOptions) *nsjail.Refusal {
+func (e *Engine) fromSnapshot(c Caller, r *SandboxRequest, o *workspace.CreateOptions) *job.Refusal {
 	if r.From == "" {
 		return nil
 	}

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"os"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
 // track notes which jails are in a sandbox, for freeze.
-func (e *Engine) track(j *nsjail.Job) (end func()) {
+func (e *Engine) track(j *job.Job) (end func()) {
 	var cmd *nsjail.Cmd
 	if then := j.Started; j.Sandbox != "" {
 		j.Started = func(c *nsjail.Cmd) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/gitview"
 	"brig/internal/sys"
 	"brig/nsjail"
@@ -58,14 +59,24 @@ func few(list []string, n int) string {
 type gitKey struct{}
 
 // execute runs a Job, and returns what has become of git directories of its shares.
-func (e *Engine) execute(ctx context.Context, j *nsjail.Job) (res *nsjail.Result, git []GitDir, err error) {
+func (e *Engine) execute(ctx context.Context, j *job.Job) (res *nsjail.Result, git []GitDir, err error) {
 	res, err = e.chain.Execute(context.WithValue(ctx, gitKey{}, &git), j)
 	return res, git, err
 }
 
 // runGit runs a Job with views of the git directories of its writable shares.
-func (e *Engine) runGit(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
-	res, list, note, err := gitview.Execute(ctx, e.runner, j)
+func (e *Engine) runGit(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
+	run := func(s *nsjail.Spec) (*nsjail.Result, error) {
+		inner := *j
+		inner.Spec = *s
+		res, err := e.jails.Execute(ctx, &inner)
+		j.PlanDigest = inner.PlanDigest
+		return res, err
+	}
+	if j.Verdict.Refusal != nil {
+		return e.jails.Execute(ctx, j)
+	}
+	res, list, note, err := gitview.Run(ctx, &j.Spec, run)
 	if note != "" && res != nil {
 		res.Enforced["git"] = note
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/agent/token"
 	"brig/agent/workspace"
-	"brig/nsjail"
 )
 
 // Grant is what a verified capability token allows.
@@ -42,7 +42,7 @@ func (e *Engine) policiesOf(c Caller) []*policy.Policy {
 }
 
 // each returns the first refusal by a policy.
-func (e *Engine) each(c Caller, ask func(*policy.Policy) *nsjail.Refusal) *nsjail.Refusal {
+func (e *Engine) each(c Caller, ask func(*policy.Policy) *job.Refusal) *job.Refusal {
 	for _, p := range e.policiesOf(c) {
 		if no := ask(p); no != nil {
 			return no
@@ -52,7 +52,7 @@ func (e *Engine) each(c Caller, ask func(*policy.Policy) *nsjail.Refusal) *nsjai
 }
 
 // decide checks and narrows a Job by all policies.
-func (e *Engine) decide(c Caller, j *nsjail.Job, r *Request) {
+func (e *Engine) decide(c Caller, j *job.Job, r *Request) {
 	policy.DecideAll(j, e.policiesOf(c)...)
 	if no := e.checkInputs(c, r.Stdin, r.Files); no != nil {
 		j.Refuse(no)
@@ -61,19 +61,19 @@ func (e *Engine) decide(c Caller, j *nsjail.Job, r *Request) {
 }
 
 // checkInputs returns the first refusal of a request's inputs by a policy.
-func (e *Engine) checkInputs(c Caller, stdin string, files map[string]File) *nsjail.Refusal {
+func (e *Engine) checkInputs(c Caller, stdin string, files map[string]File) *job.Refusal {
 	sizes := make([]int64, 0, len(files))
 	for _, f := range files {
 		sizes = append(sizes, int64(len(f.Data)))
 	}
 	slices.Sort(sizes) // the same refusal for the same request
-	return e.each(c, func(p *policy.Policy) *nsjail.Refusal {
+	return e.each(c, func(p *policy.Policy) *job.Refusal {
 		return cmp.Or(p.CheckStdin(int64(len(stdin))), p.CheckFiles(sizes))
 	})
 }
 
 // spend counts the run in the token's ledger. It is called after all other checks have passed.
-func (e *Engine) spend(c Caller, j *nsjail.Job) {
+func (e *Engine) spend(c Caller, j *job.Job) {
 	if c.Counted || j.Verdict.Refusal != nil {
 		return
 	}
@@ -83,7 +83,7 @@ func (e *Engine) spend(c Caller, j *nsjail.Job) {
 }
 
 // Count counts a run in the ledger of the caller's token, if there is one. Run does it unless the Caller is Counted.
-func (e *Engine) Count(c Caller) *nsjail.Refusal {
+func (e *Engine) Count(c Caller) *job.Refusal {
 	if c.Grant == nil {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (e *Engine) bounded(c Caller, in io.Reader) io.Reader {
 const Local = "default"
 
 // agentOf returns the agent of a request: the token's agent, or else the one that the request names.
-func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
+func agentOf(c Caller, asked string) (string, *job.Refusal) {
 	if c.Agent != "" && asked != "" && asked != c.Agent {
 		return "", refuse("auth", "other_agent", "agent_id", "the request names another agent than its token",
 			"leave agent_id out")
@@ -129,13 +129,13 @@ func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
 	return agent, nil
 }
 
-func refuse(layer, code, rule, message string, next ...string) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: message, Code: code, Layer: layer, Rule: rule, NextSteps: next}
+func refuse(layer, code, rule, message string, next ...string) *job.Refusal {
+	return &job.Refusal{Message: message, Code: code, Layer: layer, Rule: rule, NextSteps: next}
 }
 
 // asRefusal converts an error to a Refusal: the one that it wraps, or a new one. It returns nil for nil.
-func asRefusal(err error, layer, code string) *nsjail.Refusal {
-	var no *nsjail.Refusal
+func asRefusal(err error, layer, code string) *job.Refusal {
+	var no *job.Refusal
 	if err == nil || errors.As(err, &no) {
 		return no
 	}

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/agent/token"
-	"brig/nsjail"
 )
 
 // maxGrants is the number of cached tokens. Each has at most token.MaxText bytes, and the policies of its blocks.
@@ -23,7 +23,7 @@ type grants struct {
 
 // Authenticate returns the Caller for a capability token. It must be called for each request, since a token may be
 // revoked.
-func (e *Engine) Authenticate(bearer string, now time.Time) (Caller, *nsjail.Refusal) {
+func (e *Engine) Authenticate(bearer string, now time.Time) (Caller, *job.Refusal) {
 	keys := e.opts.TokenKeys
 	if len(keys) == 0 {
 		return Caller{}, refuse("auth", "tokens_unknown", "", "this engine knows no key that tokens are signed with",

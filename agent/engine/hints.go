@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"brig/agent/job"
 	"brig/agent/text"
 	"brig/nsjail"
 )
@@ -18,7 +19,7 @@ var unresolved = []string{"name resolution", "Name or service not known", "No ad
 const hintSize = 8 << 10
 
 // hints tells what a program cannot know: that its jail has no network, and that the processes it leaves end with it.
-func hints(j *nsjail.Job, res *nsjail.Result, stderr *text.Capture) (list []string) {
+func hints(j *job.Job, res *nsjail.Result, stderr *text.Capture) (list []string) {
 	if res == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/agent/lang"
 	"brig/agent/policy"
 	"brig/image"
@@ -118,7 +119,7 @@ func (e *Engine) mayHave(c Caller, r *root) bool {
 
 // imageOf makes the image that a request names the root of its Job. An image that does not exist is refused in the same
 // words as one that the caller may not have.
-func (e *Engine) imageOf(c Caller, j *nsjail.Job, name string) *nsjail.Refusal {
+func (e *Engine) imageOf(c Caller, j *job.Job, name string) *job.Refusal {
 	if name == "" {
 		return nil
 	}
@@ -142,12 +143,12 @@ func (e *Engine) imageOf(c Caller, j *nsjail.Job, name string) *nsjail.Refusal {
 	if err := r.apply(&j.Spec); err != nil {
 		return bad("bad_image", "image", err.Error(), "tell the operator")
 	}
-	j.Image = &nsjail.JobImage{Name: r.name, Digest: r.Digest, User: j.Spec.User, Env: j.Spec.Env[before:]}
+	j.Image = &job.Image{Name: r.name, Digest: r.Digest, User: j.Spec.User, Env: j.Spec.Env[before:]}
 	return nil
 }
 
 // langsOf returns the languages of a Job's root.
-func (e *Engine) langsOf(j *nsjail.Job) *lang.Languages {
+func (e *Engine) langsOf(j *job.Job) *lang.Languages {
 	if j.Image != nil {
 		for _, r := range e.images {
 			if r.name == j.Image.Name {

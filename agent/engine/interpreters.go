@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"brig/agent/job"
 	"brig/agent/lang"
 	"brig/internal/sys"
 	"brig/internal/words"
@@ -61,7 +62,7 @@ func (e *Engine) shownFor(i *Interpreter) (*nsjail.Mount, error) {
 // CheckInterpreters runs each of Options.Interpreters in a jail, and returns an error for one that does not work.
 func (e *Engine) CheckInterpreters(ctx context.Context) error {
 	for _, i := range e.opts.Interpreters {
-		err := e.langs.Try(ctx, e.runner, i.Language)
+		err := e.langs.Try(ctx, e.jails, i.Language)
 		if err == nil {
 			err = e.langs.Working(i.Language)
 		}
@@ -73,7 +74,7 @@ func (e *Engine) CheckInterpreters(ctx context.Context) error {
 }
 
 // show adds what a Job's language needs to its mounts.
-func (e *Engine) show(j *nsjail.Job) {
+func (e *Engine) show(j *job.Job) {
 	m := e.langsOf(j).Shown(j)
 	if m == nil || j.Verdict.Refusal != nil {
 		return

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -67,7 +68,7 @@ func lacking(asked string, why *nsjail.Error, instead string) error {
 
 // possible resolves the Spec with which every run begins, as if the given mechanisms were optional. It runs nothing.
 func (e *Engine) possible(optional []string) error {
-	j := &nsjail.Job{Spec: e.base()}
+	j := &job.Job{Spec: e.base()}
 	s := &j.Spec
 	s.Args, s.Optional = []string{"true"}, append(s.Optional, optional...)
 	for _, p := range e.opts.Policies {
@@ -104,7 +105,7 @@ const tellOperator = "tell the operator: the log of this server has the reason a
 // hostRefusal returns the Refusal for a jail that this machine cannot make. It suggests changing the request only if
 // the request itself requires the missing mechanism. Paths of the host and commands for its operator, in the error's
 // detail and remedy, are not for the caller, which may be a model that acts on them.
-func hostRefusal(r *Request, jail *nsjail.Error) *nsjail.Refusal {
+func hostRefusal(r *Request, jail *nsjail.Error) *job.Refusal {
 	message := jail.Op + ": this machine lacks what the jail needs"
 	if jail.Errno != 0 {
 		message += ": " + jail.Errno.Error()

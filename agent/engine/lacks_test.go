@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/nsjail"
 )
@@ -16,7 +17,7 @@ func TestHostRefusalBlamesWhoAsked(t *testing.T) {
 		r     *Request
 		blame bool
 	}{{&Request{Memory: 1 << 20}, true}, {&Request{CPUs: 1}, false}, {&Request{}, false}} {
-		no := answer(&nsjail.Job{}, c.r, nil, lacks).Error
+		no := answer(&job.Job{}, c.r, nil, lacks).Error
 		steps := strings.Join(no.NextSteps, "\n")
 		if no.Code != "host_lacks" || strings.Contains(steps, "send the request without") != c.blame ||
 			strings.Contains(steps, "no other request will do") == c.blame ||

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brig/agent/audit"
+	"brig/agent/job"
 	"brig/agent/token"
 	"brig/agent/workspace"
 	"brig/nsjail"
@@ -21,7 +22,7 @@ type lease struct {
 	chain   []string  // ids of the token's blocks
 	until   time.Time // latest end; the zero time means none
 	sandbox bool
-	end     func(why *nsjail.Refusal)
+	end     func(why *job.Refusal)
 }
 
 // leases are the runs and sandboxes of tokens. Another process can revoke a token at any time by creating a file
@@ -75,7 +76,7 @@ func (s *leases) look(now time.Time) {
 
 // over returns why a lease must end, or nil. If the ledger cannot be read, runs end but sandboxes stay. No token can
 // use them meanwhile, since each request is checked against the ledger too.
-func (s *leases) over(l lease, now time.Time) *nsjail.Refusal {
+func (s *leases) over(l lease, now time.Time) *job.Refusal {
 	if !l.until.IsZero() && !now.Before(l.until) {
 		return refuse("token", token.CodeExpired, "expires", "the token has expired")
 	}
@@ -92,12 +93,12 @@ const overrun = 2 * time.Second
 
 // lend makes a run end with the caller's token: by its time limit when the token expires, and by its context when the
 // token is revoked.
-func (e *Engine) lend(ctx *context.Context, c Caller, j *nsjail.Job, now time.Time) (release func()) {
+func (e *Engine) lend(ctx *context.Context, c Caller, j *job.Job, now time.Time) (release func()) {
 	if c.Grant == nil {
 		return func() {}
 	}
 	run, cancel := context.WithCancelCause(*ctx)
-	l := lease{chain: c.Grant.IDs(), until: c.Grant.token.Expires(), end: func(why *nsjail.Refusal) { cancel(why) }}
+	l := lease{chain: c.Grant.IDs(), until: c.Grant.token.Expires(), end: func(why *job.Refusal) { cancel(why) }}
 	if !l.until.IsZero() {
 		left := max(nsjail.Duration(l.until.Sub(now)), nsjail.Duration(time.Millisecond))
 		if wall := &j.Spec.Limits.Wall; *wall <= 0 || *wall > left {
@@ -113,7 +114,7 @@ func (e *Engine) lend(ctx *context.Context, c Caller, j *nsjail.Job, now time.Ti
 }
 
 // holds checks a caller's token again. A caller over stdio authenticates only once, but the token may be revoked later.
-func (e *Engine) holds(c Caller) *nsjail.Refusal {
+func (e *Engine) holds(c Caller) *job.Refusal {
 	if c.Grant == nil {
 		return nil
 	}

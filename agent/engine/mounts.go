@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/agent/share"
 	"brig/agent/workspace"
@@ -53,7 +54,7 @@ func (e *Engine) shareMode(c Caller, name string) string {
 }
 
 // checkMounts refuses mounts that the caller may not have, or whose targets are impossible.
-func (e *Engine) checkMounts(c Caller, list []Mount, inBox bool) *nsjail.Refusal {
+func (e *Engine) checkMounts(c Caller, list []Mount, inBox bool) *job.Refusal {
 	if len(list) > MaxMounts {
 		return bad("too_many_mounts", "mounts", fmt.Sprintf("%d mounts are more than %d", len(list), MaxMounts),
 			"mount a directory above some of them")
@@ -67,7 +68,7 @@ func (e *Engine) checkMounts(c Caller, list []Mount, inBox bool) *nsjail.Refusal
 }
 
 // checkShare refuses a share that does not exist, in the same words as one that the caller may not use.
-func (e *Engine) checkShare(c Caller, i int, m *Mount) *nsjail.Refusal {
+func (e *Engine) checkShare(c Caller, i int, m *Mount) *job.Refusal {
 	field := fmt.Sprintf("mounts[%d]", i)
 	most := e.shareMode(c, m.Share)
 	asked := slices.Index(policy.ShareModes, cmp.Or(m.Mode, most))
@@ -102,7 +103,7 @@ func (e *Engine) sharesFor(c Caller) string {
 
 // checkTarget refuses a target outside of the places for shares, and one that another mount of the list has, hides or
 // contains.
-func checkTarget(list []Mount, i int, inBox bool) *nsjail.Refusal {
+func checkTarget(list []Mount, i int, inBox bool) *job.Refusal {
 	target, field, free := list[i].Target, fmt.Sprintf("mounts[%d].target", i), shareTargets
 	if !inBox {
 		free = slices.Concat(boxTargets, shareTargets)
@@ -123,7 +124,7 @@ func checkTarget(list []Mount, i int, inBox bool) *nsjail.Refusal {
 }
 
 // checkProtect refuses a protected path that is not below the mount.
-func checkProtect(i int, m *Mount) *nsjail.Refusal {
+func checkProtect(i int, m *Mount) *job.Refusal {
 	for k := range m.Protect {
 		if why, fix := share.BadProtect(m.Protect[:k+1]); why != "" {
 			field := fmt.Sprintf("mounts[%d].protect[%d]", i, k)
@@ -141,8 +142,8 @@ func mountsOf(box *workspace.Sandbox) []Mount {
 
 // mount adds the shares of a request and of its sandbox, if it has one, to a Job. It returns the shares with their
 // modes, and a function that closes their directories.
-func (e *Engine) mount(c Caller, j *nsjail.Job, box *workspace.Sandbox, asked []Mount) (shown []Mount, unmount func(),
-	no *nsjail.Refusal) {
+func (e *Engine) mount(c Caller, j *job.Job, box *workspace.Sandbox, asked []Mount) (shown []Mount, unmount func(),
+	no *job.Refusal) {
 	if box != nil {
 		asked = slices.Concat(mountsOf(box), asked)
 	}
@@ -184,7 +185,7 @@ func (e *Engine) mount(c Caller, j *nsjail.Job, box *workspace.Sandbox, asked []
 }
 
 // mountOf opens the directory of a request's mount.
-func (e *Engine) mountOf(c Caller, m *Mount) (nsjail.Mount, *nsjail.Refusal) {
+func (e *Engine) mountOf(c Caller, m *Mount) (nsjail.Mount, *job.Refusal) {
 	s, _ := e.shares.Find(m.Share)
 	mode := cmp.Or(m.Mode, e.shareMode(c, m.Share))
 	held, where, no := e.shares.Resolve(m.Share, m.Path) // first: it waits for no file system without a bound
@@ -208,7 +209,7 @@ func (e *Engine) mountOf(c Caller, m *Mount) (nsjail.Mount, *nsjail.Refusal) {
 }
 
 // beside refuses a share that contains the target of one of the request's files, which brig would write into the share.
-func beside(j *nsjail.Job, m *nsjail.Mount, i int, inBox bool) *nsjail.Refusal {
+func beside(j *job.Job, m *nsjail.Mount, i int, inBox bool) *job.Refusal {
 	for _, other := range j.Spec.Mounts {
 		if !inBox && sys.Under(other.Target, m.Target) {
 			return bad("bad_target", "files", fmt.Sprintf("mounts[%d]: %s of files would be written into the share %s", i,

@@ -3,7 +3,7 @@ package engine
 import (
 	"strings"
 
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // amount is a field of a request that holds a number.
@@ -14,7 +14,7 @@ type amount struct {
 }
 
 // negative refuses fields that are negative. It names each of them, with what to send instead.
-func negative(fields ...amount) *nsjail.Refusal {
+func negative(fields ...amount) *job.Refusal {
 	var names, next []string
 	for _, f := range fields {
 		if f.negative {

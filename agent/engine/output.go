@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"brig/agent/job"
 	"brig/agent/text"
 	"brig/nsjail"
 )
@@ -33,7 +34,7 @@ type keeper interface {
 }
 
 // newOutput sets a Job's output streams. A limit of 0 means no limit.
-func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)) *output {
+func newOutput(j *job.Job, r *Request, limit nsjail.Bytes, stream func(Event)) *output {
 	secrets := slices.Sorted(maps.Values(r.Secrets))
 	o := &output{last: text.NewCapture(hintSize), filter: text.Options{Set: text.NewSet(secrets),
 		StripANSI: r.StripANSI || r.Strip == "ansi", StripAll: r.Strip == "all"}}
@@ -86,7 +87,7 @@ func (o *output) put(r *Response) {
 }
 
 // redact masks the secrets in the other fields of a Response that a payload can influence.
-func (o *output) redact(j *nsjail.Job, r *Response) {
+func (o *output) redact(j *job.Job, r *Response) {
 	if j.Redact == nil {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Pool keeps snapshots for several engines, so that one that an engine has made can be used by all. Its errors should
-// be *nsjail.Refusal. Anyone who can write to it can forge the owner of a snapshot.
+// be *job.Refusal. Anyone who can write to it can forge the owner of a snapshot.
 type Pool interface {
 	// Put stores the file of a snapshot. header describes it, and is returned by Headers.
 	Put(id string, header []byte, file *io.SectionReader) error

@@ -10,13 +10,14 @@ import (
 	"path"
 
 	"brig/agent/audit"
+	"brig/agent/job"
 	"brig/agent/workspace"
 	"brig/nsjail"
 )
 
 // record writes an event to the audit log, if there is one. If it returns a Refusal, the caller must refuse the
 // operation.
-func (e *Engine) record(v audit.Event) *nsjail.Refusal {
+func (e *Engine) record(v audit.Event) *job.Refusal {
 	if e.opts.Audit == nil || e.opts.Audit.Append(v) == nil {
 		return nil
 	}
@@ -44,7 +45,7 @@ func (e *Engine) put(box *workspace.Sandbox, v audit.Event, name string, r io.Re
 		return box.Tree.Put(name, r, perm, most)
 	}
 	w := &recorded{r: r, sum: sha256.New()}
-	w.note = func() *nsjail.Refusal {
+	w.note = func() *job.Refusal {
 		v.Bytes, v.Digest = w.bytes, hex.EncodeToString(w.sum.Sum(nil))
 		return e.record(v)
 	}
@@ -60,9 +61,9 @@ type recorded struct {
 	r     io.Reader
 	sum   hash.Hash
 	bytes int64
-	note  func() *nsjail.Refusal
+	note  func() *job.Refusal
 	ended bool // note was called
-	no    *nsjail.Refusal
+	no    *job.Refusal
 }
 
 // Read implements io.Reader. It never returns data together with io.EOF, so that a file that is too large is not

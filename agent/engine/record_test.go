@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brig/agent/audit"
+	"brig/agent/job"
 	"brig/agent/token"
 	"brig/internal/test/must"
 	"brig/nsjail"
@@ -103,7 +104,7 @@ func TestUnrecordedIsUndone(t *testing.T) {
 func TestMachineFull(t *testing.T) {
 	for _, err := range []error{&nsjail.Error{Fault: nsjail.FaultHost, Op: "socketpair", Errno: unix.EMFILE},
 		&nsjail.Error{Fault: nsjail.FaultHost, Op: "clone3", Errno: unix.EAGAIN}} {
-		a := answer(&nsjail.Job{}, &Request{}, nil, err)
+		a := answer(&job.Job{}, &Request{}, nil, err)
 		if a.Error == nil || a.Error.Code != "machine_full" || a.Status != "error" {
 			t.Errorf("%v: %+v", err, a.Error)
 		}
@@ -111,7 +112,7 @@ func TestMachineFull(t *testing.T) {
 	for _, lasting := range []*nsjail.Error{{Op: "memory", Errno: unix.EACCES},
 		{Op: "net", Step: 7, Of: 100, Errno: unix.EAGAIN}, {Op: "stdio", Step: 7, Of: 100, Errno: unix.EMFILE}} {
 		lasting.Fault = nsjail.FaultHost
-		if a := answer(&nsjail.Job{}, &Request{}, nil, lasting); a.Error.Code != "host_lacks" {
+		if a := answer(&job.Job{}, &Request{}, nil, lasting); a.Error.Code != "host_lacks" {
 			t.Errorf("%v: %+v", lasting, a.Error)
 		}
 	}

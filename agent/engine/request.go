@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/agent/text"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
@@ -23,14 +24,14 @@ const (
 	maxFilePath = 1024    // bytes
 )
 
-func bad(code, rule, message string, next ...string) *nsjail.Refusal {
+func bad(code, rule, message string, next ...string) *job.Refusal {
 	return refuse("request", code, rule, message, next...)
 }
 
 // job returns a Job for a request, without its code, sandbox and streams.
-func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
+func (e *Engine) job(c Caller, r *Request) (*job.Job, *job.Refusal) {
 	agent, no := agentOf(c, r.Agent)
-	j := &nsjail.Job{ID: cmp.Or(r.ID, NewID("run")), Agent: agent, Token: c.Grant.id(), Sandbox: r.Sandbox, Spec: e.base()}
+	j := &job.Job{ID: cmp.Or(r.ID, NewID("run")), Agent: agent, Token: c.Grant.id(), Sandbox: r.Sandbox, Spec: e.base()}
 	if no = cmp.Or(r.check(), no, c.Rules.checkBase(&e.opts.Base)); no != nil {
 		return j, no
 	}
@@ -69,7 +70,7 @@ func least[T ~int64 | ~float64](a, b T) T {
 
 // fill sets limits that neither the request nor a policy has set. It is called after the policies, which check the
 // values of the request.
-func (e *Engine) fill(j *nsjail.Job, r *Request) {
+func (e *Engine) fill(j *job.Job, r *Request) {
 	l, base := &j.Spec.Limits, &e.opts.Base.Limits
 	if r.Timeout == 0 && base.Wall == 0 && (l.Wall == 0 || l.Wall > e.opts.Timeout) {
 		l.Wall = e.opts.Timeout
@@ -88,7 +89,7 @@ func (e *Engine) base() nsjail.Spec {
 	return *s
 }
 
-func (r *Request) check() *nsjail.Refusal {
+func (r *Request) check() *job.Refusal {
 	switch {
 	case len(r.Cmd) > 0 && (r.Code != "" || r.Language != ""):
 		return bad("code_and_cmd", "cmd", "both code and cmd are given", "send either language and code, or cmd")
@@ -118,7 +119,7 @@ func (r *Request) check() *nsjail.Refusal {
 }
 
 // checkSecrets limits the number and size of secrets, for which all output is searched. The Refusal contains no value.
-func (r *Request) checkSecrets() *nsjail.Refusal {
+func (r *Request) checkSecrets() *job.Refusal {
 	total := 0
 	for name, value := range r.Secrets {
 		total += len(value)
@@ -142,7 +143,7 @@ func (r *Request) checkSecrets() *nsjail.Refusal {
 
 // checkNames refuses names of variables that the jail would interpret differently. Spec.Check finds other errors in
 // names.
-func (r *Request) checkNames() *nsjail.Refusal {
+func (r *Request) checkNames() *job.Refusal {
 	for field, vars := range map[string]map[string]string{"env": r.Env, "secrets": r.Secrets} {
 		for name, value := range vars {
 			if strings.Contains(value, "\x00") {
@@ -164,7 +165,7 @@ func (r *Request) checkNames() *nsjail.Refusal {
 }
 
 // network converts rules to the jail's egress policy.
-func network(s *nsjail.Spec, rules []string) *nsjail.Refusal {
+func network(s *nsjail.Spec, rules []string) *job.Refusal {
 	if len(rules) == 0 {
 		return nil
 	}
@@ -183,7 +184,7 @@ func network(s *nsjail.Spec, rules []string) *nsjail.Refusal {
 }
 
 // inlineFiles adds a request's files to the jail as mounts.
-func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
+func inlineFiles(s *nsjail.Spec, files map[string]File) *job.Refusal {
 	if len(files) > MaxFiles {
 		return bad("too_many_files", "files", fmt.Sprintf("%d files are more than %d", len(files), MaxFiles),
 			"send an archive, or create a sandbox and put them there")
@@ -211,7 +212,7 @@ func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 
 // fileName returns the path below /input for a file of a request: "d" and "/input/d" are the same. "input/d" is
 // refused, since it could mean /input/d or /input/input/d.
-func fileName(name string) (below string, no *nsjail.Refusal) {
+func fileName(name string) (below string, no *job.Refusal) {
 	below, absolute := strings.CutPrefix(name, "/input/")
 	if below == "" || len(below) > maxFilePath || path.IsAbs(below) || path.Clean(below) != below || below == "." ||
 		below == ".." || strings.HasPrefix(below, "../") || strings.ContainsAny(below, "\x00") {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/agent/workspace"
 	"brig/internal/test/must"
@@ -214,7 +215,7 @@ func TestFill(t *testing.T) {
 			wall: 30 * second, memory: 900},
 	} {
 		e.opts.Base.Limits = c.base
-		j := &nsjail.Job{Spec: nsjail.Spec{Limits: c.have}}
+		j := &job.Job{Spec: nsjail.Spec{Limits: c.have}}
 		e.fill(j, &c.asked)
 		l := j.Spec.Limits
 		if l.Wall != c.wall || l.Memory != c.memory || (len(j.Verdict.Narrowed) > 0) != c.narrowed ||
@@ -226,7 +227,7 @@ func TestFill(t *testing.T) {
 
 // Each way in which a run can end has its status.
 func TestAnswer(t *testing.T) {
-	refusal := &nsjail.Refusal{Message: "no", Code: "c", Layer: "policy"}
+	refusal := &job.Refusal{Message: "no", Code: "c", Layer: "policy"}
 	jail := func(fault nsjail.Fault, op string) error {
 		return &nsjail.Error{Fault: fault, Op: op, Detail: "d", Remedy: "r"}
 	}
@@ -248,7 +249,7 @@ func TestAnswer(t *testing.T) {
 		"a result":           {&nsjail.Result{Status: nsjail.StatusOK}, nil, "ok", ""},
 		"a result, unread":   {&nsjail.Result{Status: nsjail.StatusFailed, ExitCode: 3}, errors.New("x"), "failed", ""},
 	} {
-		a := answer(&nsjail.Job{ID: "run_1", Verdict: nsjail.Verdict{Narrowed: []string{"n"}}}, &Request{}, c.res, c.err)
+		a := answer(&job.Job{ID: "run_1", Verdict: job.Verdict{Narrowed: []string{"n"}}}, &Request{}, c.res, c.err)
 		if a.Status != c.status || (a.Error == nil) != (c.code == "") || a.Error != nil && a.Error.Code != c.code ||
 			a.ID != "run_1" ||
 			len(a.Narrowed) != 1 || (a.Usage != nil) != (c.res != nil) || c.res == nil && a.ExitCode != -1 {
@@ -271,12 +272,12 @@ func TestViolations(t *testing.T) {
 // TestDenials: the answer has what the report has, and a command that cannot be executed.
 func TestDenials(t *testing.T) {
 	list := []nsjail.Denial{{Layer: "syscall", Name: "mount", Count: 2, Why: "w"}}
-	if a := answer(&nsjail.Job{}, &Request{}, &nsjail.Result{Denials: list}, nil); !slices.Equal(a.Denials, list) {
+	if a := answer(&job.Job{}, &Request{}, &nsjail.Result{Denials: list}, nil); !slices.Equal(a.Denials, list) {
 		t.Errorf("%+v", a.Denials)
 	}
 	err := &nsjail.ExecError{Cause: &nsjail.Error{Fault: nsjail.FaultCaller, Op: "exec", Detail: `"x"`, Errno: unix.ENOENT, Remedy: "r"}}
 	want := []nsjail.Denial{{Layer: "exec", Name: `"x"`, Count: 1, Why: "no such file or directory", Fix: "r"}}
-	if a := answer(&nsjail.Job{}, &Request{}, nil, err); !slices.Equal(a.Denials, want) {
+	if a := answer(&job.Job{}, &Request{}, nil, err); !slices.Equal(a.Denials, want) {
 		t.Errorf("%+v", a.Denials)
 	}
 }
@@ -323,7 +324,7 @@ func TestKeptOutput(t *testing.T) {
 		want         nsjail.Bytes
 	}{{0, 0, false, 1000}, {10, 0, false, 10}, {0, 20, false, 20}, {30, 20, false, 20}, {5000, 0, false, 1000},
 		{0, 0, true, 0}, {7, 0, true, 7}} {
-		j := &nsjail.Job{Spec: nsjail.Spec{Limits: nsjail.Limits{Output: c.limit}}}
+		j := &job.Job{Spec: nsjail.Spec{Limits: nsjail.Limits{Output: c.limit}}}
 		if got := e.limit(j, &Request{MaxOutput: c.asked}, c.stream); got != c.want || j.Spec.Limits.Output != 0 {
 			t.Errorf("%+v: %d", c, got)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/agent/workspace"
 	"brig/internal/sys"
@@ -85,7 +86,7 @@ func BaseDigest(base *nsjail.Spec) string {
 
 // checkBase refuses a run whose jail would begin with another Spec than was demanded: a Spec may narrow or widen, and
 // neither of two is the narrower one.
-func (r *Rules) checkBase(base *nsjail.Spec) *nsjail.Refusal {
+func (r *Rules) checkBase(base *nsjail.Spec) *job.Refusal {
 	if r == nil || r.Spec == "" || r.Spec == BaseDigest(base) {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (c Caller) ruled() []*policy.Policy {
 }
 
 // spare makes mechanisms optional that nothing but the Rules' policies demands. It is called before they are asked.
-func (r *Rules) spare(j *nsjail.Job, others []*policy.Policy) {
+func (r *Rules) spare(j *job.Job, others []*policy.Policy) {
 	if r == nil || len(r.Optional) == 0 {
 		return
 	}
@@ -123,7 +124,7 @@ func (r *Rules) spare(j *nsjail.Job, others []*policy.Policy) {
 }
 
 // lower lowers the limits of a Job that are filled in already.
-func (r *Rules) lower(j *nsjail.Job, q *Request, stream bool) {
+func (r *Rules) lower(j *job.Job, q *Request, stream bool) {
 	if r == nil {
 		return
 	}
@@ -141,7 +142,7 @@ func (r *Rules) lower(j *nsjail.Job, q *Request, stream bool) {
 }
 
 // lowerWall bounds the time of a Job; 0 is no bound.
-func lowerWall(j *nsjail.Job, most nsjail.Duration) {
+func lowerWall(j *job.Job, most nsjail.Duration) {
 	l := &j.Spec.Limits
 	if most == 0 || l.Wall >= 0 && l.Wall <= most {
 		return
@@ -193,7 +194,7 @@ func (r *Rules) allowsImage(name string) bool {
 }
 
 // bound applies the Rules to a new sandbox of an engine whose own bounds are own.
-func (r *Rules) bound(own *workspace.StoreOptions, ask *SandboxRequest, o *workspace.CreateOptions) *nsjail.Refusal {
+func (r *Rules) bound(own *workspace.StoreOptions, ask *SandboxRequest, o *workspace.CreateOptions) *job.Refusal {
 	if r == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/agent/job"
 	"brig/agent/workspace"
 	"brig/netns/egress"
 	"brig/nsjail"
@@ -25,7 +26,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	j, no := e.job(c, r)
 	if no == nil && r.Language != "" {
 		langs := e.langsOf(j)
-		_ = langs.Try(ctx, e.runner, r.Language) // a program that could not be tried may still run
+		_ = langs.Try(ctx, e.jails, r.Language) // a program that could not be tried may still run
 		no = langs.Prepare(j, r.Language, r.Code, r.Args)
 	}
 	if no != nil {
@@ -64,7 +65,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	}
 	out := newOutput(j, r, e.limit(j, r, stream != nil), stream)
 	if box != nil && len(r.Files) > 0 {
-		ctx = context.WithValue(ctx, putKey{}, func() *nsjail.Refusal { return e.putFiles(c, box, j.ID, r.Files) })
+		ctx = context.WithValue(ctx, putKey{}, func() *job.Refusal { return e.putFiles(c, box, j.ID, r.Files) })
 	}
 	begin := time.Now()
 	res, git, err := e.execute(ctx, j)
@@ -88,7 +89,7 @@ func (o *Options) jailFailed(a *Response, err error) {
 
 // limit returns how much of each stream is kept; 0 means all. It clears the jail's own output limit: if the jail
 // truncated the output, the filter could not recognise part of a secret.
-func (e *Engine) limit(j *nsjail.Job, r *Request, stream bool) nsjail.Bytes {
+func (e *Engine) limit(j *job.Job, r *Request, stream bool) nsjail.Bytes {
 	kept := e.opts.MaxOutput
 	if stream {
 		kept = 0 // the caller gets it in pieces
@@ -110,8 +111,8 @@ type putKey struct{}
 type last struct{ *Engine }
 
 // Execute stores a request's files in its sandbox, and runs the Job, by a parked interpreter if one fits.
-func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
-	if put, ok := ctx.Value(putKey{}).(func() *nsjail.Refusal); ok && j.Verdict.Refusal == nil {
+func (l last) Execute(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
+	if put, ok := ctx.Value(putKey{}).(func() *job.Refusal); ok && j.Verdict.Refusal == nil {
 		if no := put(); no != nil {
 			j.Refuse(no)
 		}
@@ -122,7 +123,7 @@ func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error
 		return l.runGit(ctx, j)
 	}
 	j.Handover = l.handover(p, j)
-	res, err := l.runner.Execute(ctx, j)
+	res, err := l.jails.Execute(ctx, j)
 	if res != nil {
 		l.ran(p, j, res.Warm)
 	}
@@ -131,16 +132,16 @@ func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error
 
 // refused returns the Response to a refused request. Its Job passes the chain of Executors, so that the refusal is
 // logged.
-func (e *Engine) refused(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) *Response {
+func (e *Engine) refused(ctx context.Context, j *job.Job, no *job.Refusal) *Response {
 	j.Refuse(no)
 	res, err := e.chain.Execute(ctx, j)
 	return answer(j, &Request{}, res, err)
 }
 
 // answer converts a Result, or the error if there is none, to a Response.
-func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response {
+func answer(j *job.Job, r *Request, res *nsjail.Result, err error) *Response {
 	a := &Response{ID: j.ID, Status: string(nsjail.StatusError), ExitCode: -1, Narrowed: j.Verdict.Narrowed}
-	var no *nsjail.Refusal
+	var no *job.Refusal
 	var jail *nsjail.Error
 	var exec *nsjail.ExecError
 	switch {
@@ -191,13 +192,13 @@ func full(err error) bool {
 }
 
 // machineFull returns the Refusal for a run for which the machine, or brigd's share of it, has no resources at present.
-func machineFull() *nsjail.Refusal {
+func machineFull() *job.Refusal {
 	return refuse("jail", "machine_full", "", "this machine has no room for another jail at present",
 		"send the same request again in a few seconds")
 }
 
 // jailRefusal returns the Refusal for a jail that could not be made.
-func jailRefusal(r *Request, e *nsjail.Error) *nsjail.Refusal {
+func jailRefusal(r *Request, e *nsjail.Error) *job.Refusal {
 	switch {
 	case e.Op == "exec" && e.Fault != nsjail.FaultBrig:
 		return refuse("jail", "command_not_runnable", e.Op, e.Error(), "name a program that is in the jail: "+

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brig/agent/audit"
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/agent/workspace"
 	"brig/nsjail"
@@ -21,8 +22,8 @@ import (
 const MaxPutSize = 1 << 30
 
 // enter acquires a Job's sandbox. If the sandbox is deleted, ctx is cancelled; it does not expire during the run.
-func (e *Engine) enter(ctx *context.Context, c Caller, j *nsjail.Job) (
-	box *workspace.Sandbox, release func(), no *nsjail.Refusal) {
+func (e *Engine) enter(ctx *context.Context, c Caller, j *job.Job) (
+	box *workspace.Sandbox, release func(), no *job.Refusal) {
 	if box, no = e.box(c, j.Sandbox); no != nil {
 		return nil, nil, no
 	}
@@ -35,7 +36,7 @@ func (e *Engine) enter(ctx *context.Context, c Caller, j *nsjail.Job) (
 }
 
 // putFiles writes a request's files below /input. run is the id of the run that the request starts.
-func (e *Engine) putFiles(c Caller, box *workspace.Sandbox, run string, files map[string]File) *nsjail.Refusal {
+func (e *Engine) putFiles(c Caller, box *workspace.Sandbox, run string, files map[string]File) *job.Refusal {
 	if len(files) > 0 {
 		if no := e.mayDo(c, "put"); no != nil {
 			return no
@@ -61,11 +62,11 @@ func (e *Engine) putFiles(c Caller, box *workspace.Sandbox, run string, files ma
 }
 
 // mayDo checks that the token is still valid and that the policies allow an operation, see policy.Sandbox.
-func (e *Engine) mayDo(c Caller, op string) *nsjail.Refusal {
+func (e *Engine) mayDo(c Caller, op string) *job.Refusal {
 	if no := e.holds(c); no != nil {
 		return no
 	}
-	return e.each(c, func(p *policy.Policy) *nsjail.Refusal { return p.CheckOperation(op) })
+	return e.each(c, func(p *policy.Policy) *job.Refusal { return p.CheckOperation(op) })
 }
 
 // CreateSandbox creates a sandbox.
@@ -163,7 +164,7 @@ func (e *Engine) DeleteSandbox(c Caller, id string) error {
 // to the token with which it was created. The holder of that token, or of one from which it was derived, may use it.
 // The holder of a narrower token may not: files written with it would be used with permissions that the token lacks. A
 // caller that names no agent may act for any agent.
-func (e *Engine) box(c Caller, id string) (*workspace.Sandbox, *nsjail.Refusal) {
+func (e *Engine) box(c Caller, id string) (*workspace.Sandbox, *job.Refusal) {
 	box, err := e.boxes.Get(c.agent(), id)
 	if err == nil && !c.Grant.Covers(box.Chain) {
 		_, err = e.boxes.Get("-", id) // no agent has this name, so the error is that for an unknown id
@@ -273,7 +274,7 @@ func (e *Engine) Allowed(c Caller, id, path string, write bool) (yes bool, err e
 
 // Languages lists the available languages. The first call asks each for its version, in a jail.
 func (e *Engine) Languages() []Language {
-	_ = e.langs.Versions(context.Background(), e.runner) // on error, versions are ""
+	_ = e.langs.Versions(context.Background(), e.jails) // on error, versions are ""
 	list := []Language{}
 	for _, l := range e.langs.List() {
 		list = append(list, Language{Name: l.Name, Version: l.Version, Path: l.Path})
@@ -289,7 +290,7 @@ func (e *Engine) FillGoCache(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := e.langs.FillGoCache(ctx, e.runner, v.ID()+"/cache"); err != nil {
+	if err := e.langs.FillGoCache(ctx, e.jails, v.ID()+"/cache"); err != nil {
 		return errors.Join(err, v.Close())
 	}
 	return nil // the volume ends with the Runner

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brig/agent/audit"
+	"brig/agent/job"
 	"brig/agent/keep"
 	"brig/agent/workspace"
-	"brig/nsjail"
 )
 
 // DefaultSaveEvery is the time between two saves of a sandbox that changes.
@@ -192,7 +192,7 @@ func (k *shelf) write(box *workspace.Sandbox, s *saved) error {
 }
 
 // notKept returns the Refusal for a save or snapshot that failed. It does not contain the path of the store.
-func notKept(err error) *nsjail.Refusal {
+func notKept(err error) *job.Refusal {
 	if file, ok := errors.AsType[*os.PathError](err); ok {
 		err = fmt.Errorf("the sandbox store: %w", file.Err)
 	}
@@ -248,7 +248,7 @@ func (k *shelf) describe(box *workspace.Sandbox, i *SandboxInfo) {
 
 // leaseSandbox makes a sandbox end with the token that created it.
 func (e *Engine) leaseSandbox(box *workspace.Sandbox) {
-	e.leaseFor(box.ID, box.Chain, box.Until, func(why *nsjail.Refusal) {
+	e.leaseFor(box.ID, box.Chain, box.Until, func(why *job.Refusal) {
 		v := about(audit.SandboxDelete, Caller{}, box)
 		v.Token, v.Note = box.Chain[len(box.Chain)-1], why.Code
 		_ = e.record(v)                       // the sandbox ends even if this fails; the log counts missed events
@@ -257,11 +257,11 @@ func (e *Engine) leaseSandbox(box *workspace.Sandbox) {
 }
 
 // leaseFor makes what was made with a token end with the token. Without a token there is no chain, and no end.
-func (e *Engine) leaseFor(id string, chain []string, until time.Time, end func(*nsjail.Refusal)) {
+func (e *Engine) leaseFor(id string, chain []string, until time.Time, end func(*job.Refusal)) {
 	if len(chain) == 0 {
 		return
 	}
 	var once sync.Once
 	e.leases.live.Store(id, lease{chain: chain, until: until, sandbox: true,
-		end: func(why *nsjail.Refusal) { once.Do(func() { end(why) }) }})
+		end: func(why *job.Refusal) { once.Do(func() { end(why) }) }})
 }

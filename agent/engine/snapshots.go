@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"brig/agent/audit"
+	"brig/agent/job"
 	"brig/agent/keep"
 	"brig/agent/workspace"
-	"brig/nsjail"
 )
 
 const snapshotPrefix = "sn_"
@@ -176,7 +176,7 @@ func (e *Engine) enlist(s *snapshot, r *kept) {
 	e.snaps.mu.Lock()
 	e.snaps.all[s.ID] = s
 	e.snaps.mu.Unlock()
-	e.leaseFor(s.ID, s.chain, r.Until, func(why *nsjail.Refusal) {
+	e.leaseFor(s.ID, s.chain, r.Until, func(why *job.Refusal) {
 		_ = e.record(audit.Event{Kind: audit.SnapshotDelete, Agent: s.Agent, Token: s.chain[len(s.chain)-1],
 			Sandbox: s.Sandbox, Note: s.ID + ": " + why.Code}) // it ends in any case; the log counts missed events
 		if err := e.dropSnapshot(s); err != nil && e.shelf != nil {
@@ -218,7 +218,7 @@ func (s *snapshot) close() error {
 }
 
 // snapshotOf returns a snapshot that the caller may use, as box does for sandboxes.
-func (e *Engine) snapshotOf(c Caller, id string) (*snapshot, *nsjail.Refusal) {
+func (e *Engine) snapshotOf(c Caller, id string) (*snapshot, *job.Refusal) {
 	s, err := e.findSnapshot(id)
 	if err != nil {
 		return nil, asRefusal(err, "sandbox", "snapshot_failed")

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -53,7 +54,7 @@ type Warmth struct {
 func (e *Engine) Prestart(ctx context.Context) error {
 	list := map[string]*parked{}
 	for _, w := range e.opts.Warm {
-		if err := e.langs.Try(ctx, e.runner, w.Language); err != nil { // a program that works is the one to park
+		if err := e.langs.Try(ctx, e.jails, w.Language); err != nil { // a program that works is the one to park
 			return fmt.Errorf("warm interpreters: %w", err)
 		}
 		name, err := e.langs.CanPark(w.Language, w.Imports)
@@ -96,19 +97,19 @@ func (e *Engine) park(w Warm) (*parked, error) {
 }
 
 // parkedFor returns the interpreters of a Job's language, or nil.
-func (e *Engine) parkedFor(j *nsjail.Job) *parked {
+func (e *Engine) parkedFor(j *job.Job) *parked {
 	if list := e.warm.Load(); list != nil && j.Verdict.Refusal == nil && j.Image == nil {
 		return (*list)[j.Language]
 	}
 	return nil
 }
 
-func (e *Engine) handover(p *parked, j *nsjail.Job) *nsjail.Handover {
+func (e *Engine) handover(p *parked, j *job.Job) *nsjail.Handover {
 	return e.langs.Handover(j, p.Imports)
 }
 
 // spec returns the Spec of an interpreter that can run a Job.
-func (p *parked) spec(j *nsjail.Job, h *nsjail.Handover) nsjail.Spec {
+func (p *parked) spec(j *job.Job, h *nsjail.Handover) nsjail.Spec {
 	s := j.Spec
 	s.Args, s.Env, s.Mounts, s.Limits = h.Args, h.Env, h.Mounts, s.Limits.WithoutKeeper()
 	return s
@@ -117,7 +118,7 @@ func (p *parked) spec(j *nsjail.Job, h *nsjail.Handover) nsjail.Spec {
 // ran counts a run. If the last two runs for which no interpreter fitted had the same limits, and no run has taken one
 // for warmIdle, it replaces the interpreters by those with these limits. Only the limits may differ from the first
 // Spec: a parked interpreter may serve any caller, so it must not have a variable or a file of a request.
-func (e *Engine) ran(p *parked, j *nsjail.Job, warm bool) {
+func (e *Engine) ran(p *parked, j *job.Job, warm bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if warm {

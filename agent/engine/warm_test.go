@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/internal/test/must"
 	"brig/nsjail"
@@ -99,7 +100,7 @@ func TestWarmInterpretersAndPolicies(t *testing.T) {
 // limits.
 func TestWarmInterpretersAreReplaced(t *testing.T) {
 	e := warmEngine(t, Options{})
-	p := e.parkedFor(&nsjail.Job{Language: "python"})
+	p := e.parkedFor(&job.Job{Language: "python"})
 	age := func() {
 		p.mu.Lock()
 		p.used = time.Now().Add(-2 * warmIdle)
@@ -147,7 +148,7 @@ func TestWarmInterpretersAreReplaced(t *testing.T) {
 func TestWarmInterpretersStay(t *testing.T) {
 	failed := make(chan error, 1)
 	e := warmEngine(t, Options{WarmFailed: func(_ string, err error) { failed <- err }})
-	p := e.parkedFor(&nsjail.Job{Language: "python"})
+	p := e.parkedFor(&job.Job{Language: "python"})
 	to := *p.first.Clone()
 	to.Args[0] = "/no/such/program"
 	e.change(p, to)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -82,11 +83,11 @@ func TestFindIn(t *testing.T) {
 	if got := strings.Join(names, ", "); got != "perl /usr/bin/perl, sh /bin/sh" {
 		t.Error(got)
 	}
-	j := &nsjail.Job{Spec: nsjail.Spec{Rootfs: nsjail.Rootfs{Path: dir}}}
+	j := &job.Job{Spec: nsjail.Spec{Rootfs: nsjail.Rootfs{Path: dir}}}
 	if no := l.Prepare(j, "perl", "1", nil); no != nil || j.Spec.Mounts[0].Target != "/tmp/.brig/main.pl" {
 		t.Errorf("%v %+v", no, j.Spec.Mounts)
 	}
-	if no := l.Prepare(new(nsjail.Job), "perl", "1", nil); no == nil || no.Code != "language_rootfs" {
+	if no := l.Prepare(new(job.Job), "perl", "1", nil); no == nil || no.Code != "language_rootfs" {
 		t.Errorf("%v", no)
 	}
 	if no := l.Prepare(j, "bash", "1", nil); no == nil || no.Code != "language_missing" {
@@ -108,7 +109,7 @@ func TestInAnImage(t *testing.T) {
 	}
 	l := &Languages{base: nsjail.Spec{Rootfs: nsjail.Rootfs{Path: dir}}, dir: codeDirImage}
 	l.look()
-	need2 := &nsjail.Job{Spec: nsjail.Spec{Rootfs: nsjail.Rootfs{Path: dir}}}
+	need2 := &job.Job{Spec: nsjail.Spec{Rootfs: nsjail.Rootfs{Path: dir}}}
 	if no := l.Prepare(need2, "perl", "", nil); no != nil {
 		t.Skip("there is no perl here")
 	}
@@ -134,8 +135,8 @@ func TestAtOnce(t *testing.T) {
 		wait.Go(func() {
 			for range 50 {
 				l.List()
-				l.Prepare(new(nsjail.Job), "go", "", nil)
-				l.Prepare(new(nsjail.Job), "unknown", "", nil)
+				l.Prepare(new(job.Job), "go", "", nil)
+				l.Prepare(new(job.Job), "unknown", "", nil)
 				l.mu.Lock()
 				l.goCache = nil
 				l.mu.Unlock()

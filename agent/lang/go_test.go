@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/asuser"
 	"brig/internal/test/long"
 	"brig/internal/test/must"
@@ -62,14 +63,14 @@ func fillInVolume(t *testing.T, l *Languages, keep string) {
 			t.Error(err)
 		}
 	})
-	if err := l.FillGoCache(t.Context(), runner(t), v.ID()+"/nowhere", "unsafe"); err == nil {
+	if err := l.FillGoCache(t.Context(), job.On(runner(t)), v.ID()+"/nowhere", "unsafe"); err == nil {
 		t.Error("a directory that the volume does not have was filled")
 	}
-	if err := l.FillGoCache(t.Context(), runner(t), v.ID()+"/go", "no/such"); err == nil ||
+	if err := l.FillGoCache(t.Context(), job.On(runner(t)), v.ID()+"/go", "no/such"); err == nil ||
 		!strings.Contains(err.Error(), "package no/such is not in std") || l.goCache != nil {
 		t.Errorf("%v", err)
 	}
-	must.Do(t, l.FillGoCache(t.Context(), runner(t), v.ID()+"/go", "unsafe"))
+	must.Do(t, l.FillGoCache(t.Context(), job.On(runner(t)), v.ID()+"/go", "unsafe"))
 	got := story{code: "package main\nfunc main() { println(1) }"}
 	got.spec.Mounts = []nsjail.Mount{{Type: nsjail.MountData, Target: "/input/x", Content: "x"}}
 	if r := got.run(t, l, "go"); r.messages != "1\n" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -15,7 +16,7 @@ import (
 // Runner, with room for 256 MiB and 4,096 files. From then on Prepare mounts it read-only for Go code. No code of a
 // caller takes part in it, so all callers can share it. Without packages, goPackages are compiled. It takes about a
 // minute of processor time, and the Languages may be used meanwhile.
-func (l *Languages) FillGoCache(ctx context.Context, exec nsjail.Executor, source string, packages ...string) error {
+func (l *Languages) FillGoCache(ctx context.Context, exec job.Executor, source string, packages ...string) error {
 	g, program, no := l.find("go")
 	if no != nil {
 		return no
@@ -32,7 +33,7 @@ func (l *Languages) FillGoCache(ctx context.Context, exec nsjail.Executor, sourc
 	}
 	var messages bytes.Buffer
 	cache := nsjail.Mount{Type: nsjail.MountVolume, Source: source, Target: goCacheAt, Writable: true}
-	j := &nsjail.Job{ID: "go-cache", Stdout: &messages, Stderr: &messages}
+	j := &job.Job{ID: "go-cache", Stdout: &messages, Stderr: &messages}
 	j.Spec.Limits.Output = probeOutput
 	l.fill(j, &g.row, program, code+"func main() {}\n", nil)
 	j.Spec.Mounts = append(j.Spec.Mounts, cache)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"brig/agent/job"
 	"brig/internal/words"
 	"brig/nsjail"
 
@@ -115,7 +116,7 @@ func (l *Languages) List() (list []Info) {
 }
 
 // find returns a language and the program that runs it.
-func (l *Languages) find(name string) (g *language, path string, no *nsjail.Refusal) {
+func (l *Languages) find(name string) (g *language, path string, no *job.Refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if strings.TrimSpace(name) == "" {
@@ -136,7 +137,7 @@ func (l *Languages) find(name string) (g *language, path string, no *nsjail.Refu
 }
 
 // refuse returns a Refusal that lists the available languages. The caller holds l.mu.
-func (l *Languages) refuse(code, message string) *nsjail.Refusal {
+func (l *Languages) refuse(code, message string) *job.Refusal {
 	var names []string
 	for _, g := range l.list {
 		if len(g.programs) > 0 {
@@ -147,5 +148,5 @@ func (l *Languages) refuse(code, message string) *nsjail.Refusal {
 	if len(names) == 0 {
 		step = "No language was found here: send a command instead of code, or install python3."
 	}
-	return &nsjail.Refusal{Message: message, Code: code, Layer: "request", Rule: "language", NextSteps: []string{step}}
+	return &job.Refusal{Message: message, Code: code, Layer: "request", Rule: "language", NextSteps: []string{step}}
 }

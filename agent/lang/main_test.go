@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/job"
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 	"brig/nsjail"
@@ -59,7 +60,7 @@ type story struct {
 func (s story) run(t *testing.T, l *Languages, language string) outcome {
 	t.Helper()
 	var out, messages bytes.Buffer
-	j := &nsjail.Job{Spec: s.spec, Stdout: &out, Stderr: &messages}
+	j := &job.Job{Spec: s.spec, Stdout: &out, Stderr: &messages}
 	if !s.none {
 		j.Stdin = strings.NewReader(s.stdin)
 	}
@@ -67,7 +68,7 @@ func (s story) run(t *testing.T, l *Languages, language string) outcome {
 	if no := l.Prepare(j, language, s.code, s.args); no != nil {
 		t.Fatalf("%v", no)
 	}
-	result, err := runner(t).Execute(context.Background(), j)
+	result, err := job.On(runner(t)).Execute(context.Background(), j)
 	if err != nil {
 		t.Fatalf("%s: %v", language, err)
 	}
@@ -80,8 +81,8 @@ func need(t *testing.T, l *Languages, language string) {
 	if language == "java" && asuser.Second() {
 		t.Skip("a start of Java takes more than a second of processor time, and has been seen in the first run")
 	}
-	must.Do(t, l.Try(context.Background(), runner(t), language))
-	if no := l.Prepare(new(nsjail.Job), language, "", nil); no != nil {
+	must.Do(t, l.Try(context.Background(), job.On(runner(t)), language))
+	if no := l.Prepare(new(job.Job), language, "", nil); no != nil {
 		t.Skip(no.Message) // a machine may have it, and it may not work in a jail
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -24,7 +25,7 @@ const (
 // Prepare changes a Job to run code. It sets j.Language to the language's canonical name, j.Code and j.Spec.Args, adds
 // a mount with the code to j.Spec.Mounts, and for some languages a variable with directories of the jail to j.Spec.Env.
 // j.Spec.Workdir must be set before. If the request is invalid, it returns a Refusal and leaves the Job unchanged.
-func (l *Languages) Prepare(j *nsjail.Job, language, code string, args []string) *nsjail.Refusal {
+func (l *Languages) Prepare(j *job.Job, language, code string, args []string) *job.Refusal {
 	g, program, no := l.find(language)
 	if no == nil {
 		no = l.check(j, code, args)
@@ -42,9 +43,9 @@ func (l *Languages) Prepare(j *nsjail.Job, language, code string, args []string)
 }
 
 // check checks the parts of a request that do not depend on the language.
-func (l *Languages) check(j *nsjail.Job, code string, args []string) *nsjail.Refusal {
-	no := func(code, rule, step, message string, a ...any) *nsjail.Refusal {
-		return &nsjail.Refusal{Message: fmt.Sprintf(message, a...), Code: code, Layer: "request", Rule: rule,
+func (l *Languages) check(j *job.Job, code string, args []string) *job.Refusal {
+	no := func(code, rule, step, message string, a ...any) *job.Refusal {
+		return &job.Refusal{Message: fmt.Sprintf(message, a...), Code: code, Layer: "request", Rule: rule,
 			NextSteps: []string{step}}
 	}
 	if j.Spec.Rootfs.Path != l.base.Rootfs.Path {
@@ -80,7 +81,7 @@ func (l *Languages) check(j *nsjail.Job, code string, args []string) *nsjail.Ref
 }
 
 // fill sets the Job's fields to run a program.
-func (l *Languages) fill(j *nsjail.Job, r *row, program, code string, args []string) {
+func (l *Languages) fill(j *job.Job, r *row, program, code string, args []string) {
 	file := path.Join(l.dir, r.file)
 	j.Language, j.Code = r.name, []byte(code)
 	j.Spec.Mounts = append(slices.Clip(j.Spec.Mounts),

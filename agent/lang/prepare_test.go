@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -34,7 +35,7 @@ func TestRefusals(t *testing.T) {
 		"an upper-case one": {language: " SH ", want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := &nsjail.Job{Spec: c.spec}
+			j := &job.Job{Spec: c.spec}
 			no := l.Prepare(j, c.language, c.code, c.args)
 			if c.want == "" {
 				if no != nil || j.Language != "sh" {
@@ -53,7 +54,7 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	if no := l.Prepare(new(nsjail.Job), "cobol", "", nil); !strings.Contains(no.NextSteps[0], " sh") {
+	if no := l.Prepare(new(job.Job), "cobol", "", nil); !strings.Contains(no.NextSteps[0], " sh") {
 		t.Errorf("%q does not say what there is", no.NextSteps)
 	}
 }
@@ -86,7 +87,7 @@ func TestJobOfCode(t *testing.T) {
 	l.names["python"].programs = []program{{path: "/usr/bin/python3"}}
 	l.names["c"].programs = []program{{path: "/usr/bin/cc"}}
 	code := "print(1)\xff"
-	j := &nsjail.Job{Spec: nsjail.Spec{Env: []string{"A=1"}, Workdir: "/work/a", Mounts: make([]nsjail.Mount, 0, 8)}}
+	j := &job.Job{Spec: nsjail.Spec{Env: []string{"A=1"}, Workdir: "/work/a", Mounts: make([]nsjail.Mount, 0, 8)}}
 	if no := l.Prepare(j, "py", code, []string{"-x", "y z"}); no != nil {
 		t.Fatal(no)
 	}
@@ -107,11 +108,11 @@ func TestJobOfCode(t *testing.T) {
 	if p := j.Spec.Check(); p != nil {
 		t.Errorf("%+v", p)
 	}
-	own := &nsjail.Job{Spec: nsjail.Spec{Env: []string{"PYTHONPATH=/mine"}}}
+	own := &job.Job{Spec: nsjail.Spec{Env: []string{"PYTHONPATH=/mine"}}}
 	if no := l.Prepare(own, "python", "", nil); no != nil || !slices.Equal(own.Spec.Env, []string{"PYTHONPATH=/mine"}) {
 		t.Errorf("%v %q", no, own.Spec.Env)
 	}
-	j = new(nsjail.Job)
+	j = new(job.Job)
 	if no := l.Prepare(j, "c", "$(id)", []string{"$(id)"}); no != nil {
 		t.Fatal(no)
 	}
@@ -130,7 +131,7 @@ func FuzzPrepare(f *testing.F) {
 	f.Add("\x00", "", "", "")
 	l := Find()
 	f.Fuzz(func(t *testing.T, language, code, arg, workdir string) {
-		j := &nsjail.Job{Spec: nsjail.Spec{Workdir: workdir}}
+		j := &job.Job{Spec: nsjail.Spec{Workdir: workdir}}
 		if no := l.Prepare(j, language, code, []string{arg}); no != nil {
 			if len(no.NextSteps) == 0 || no.Message == "" || no.Code == "" {
 				t.Errorf("%+v", no)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -195,12 +196,12 @@ func TestOutputComesAtOnce(t *testing.T) {
 		need(t, l, language)
 		in, answer := io.Pipe()
 		talk := &answering{Writer: answer}
-		j := &nsjail.Job{Stdin: in, Stdout: talk}
+		j := &job.Job{Stdin: in, Stdout: talk}
 		j.Spec.Limits.Wall = nsjail.Duration(time.Minute)
 		if no := l.Prepare(j, language, code, nil); no != nil {
 			t.Fatal(no)
 		}
-		result, err := runner(t).Execute(context.Background(), j)
+		result, err := job.On(runner(t)).Execute(context.Background(), j)
 		if err != nil || result.Status != nsjail.StatusOK || talk.asked != "ready\nanswer\n" {
 			t.Errorf("%s: %v %+v %q", language, err, result, talk.asked)
 		}

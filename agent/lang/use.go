@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -40,7 +41,7 @@ func (l *Languages) Working(language string) error {
 
 // Shown returns the mount that a Job's language needs, or nil. Prepare does not add it, since it belongs to the
 // operator's settings and not to the request.
-func (l *Languages) Shown(j *nsjail.Job) *nsjail.Mount {
+func (l *Languages) Shown(j *job.Job) *nsjail.Mount {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if g := l.names[j.Language]; g != nil && len(g.programs) > 0 {
@@ -50,7 +51,7 @@ func (l *Languages) Shown(j *nsjail.Job) *nsjail.Mount {
 }
 
 // show adds a program's mount to a Job, before all others.
-func (p *program) show(j *nsjail.Job) {
+func (p *program) show(j *job.Job) {
 	if p.shown != nil {
 		j.Spec.Mounts = slices.Insert(slices.Clip(j.Spec.Mounts), 0, *p.shown)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"brig/agent/job"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -25,7 +26,7 @@ const (
 // Info.Version. A program that does not print 42 is dropped, and the next one for the language is tried. It returns an
 // error if no language could be tested because jails failed or took too long. The languages stay listed then, and the
 // next call tests them again.
-func (l *Languages) Versions(ctx context.Context, exec nsjail.Executor) error {
+func (l *Languages) Versions(ctx context.Context, exec job.Executor) error {
 	room := make(chan struct{}, probeAtOnce)
 	errs := make([]error, len(l.list))
 	var wait sync.WaitGroup
@@ -42,7 +43,7 @@ func (l *Languages) Versions(ctx context.Context, exec nsjail.Executor) error {
 
 // Try is Versions for one language, given any of its names. It is called before the language is first used. If the test
 // is not possible, the language stays listed.
-func (l *Languages) Try(ctx context.Context, exec nsjail.Executor, name string) error {
+func (l *Languages) Try(ctx context.Context, exec job.Executor, name string) error {
 	if g := l.named(name); g != nil {
 		return l.ask(ctx, exec, g)
 	}
@@ -50,7 +51,7 @@ func (l *Languages) Try(ctx context.Context, exec nsjail.Executor, name string) 
 }
 
 // ask tests a language's programs until one works.
-func (l *Languages) ask(ctx context.Context, exec nsjail.Executor, g *language) error {
+func (l *Languages) ask(ctx context.Context, exec job.Executor, g *language) error {
 	g.asking.Lock()
 	defer g.asking.Unlock()
 	l.mu.Lock()
@@ -77,10 +78,10 @@ func (l *Languages) ask(ctx context.Context, exec nsjail.Executor, g *language) 
 }
 
 // probe runs one program. broken is the reason if it does not work, and "" otherwise.
-func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, p *program) (version, broken string,
+func (l *Languages) probe(ctx context.Context, exec job.Executor, r *row, p *program) (version, broken string,
 	err error) {
 	var out, messages bytes.Buffer
-	j := &nsjail.Job{ID: "version-" + r.name, Stdout: &out, Stderr: &messages}
+	j := &job.Job{ID: "version-" + r.name, Stdout: &out, Stderr: &messages}
 	j.Spec = *l.base.Clone()
 	j.Spec.Limits.Wall, j.Spec.Limits.Output = probeTime, probeOutput
 	if r.probeArgs == nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -15,7 +16,7 @@ import (
 func TestVersions(t *testing.T) {
 	l := Find()
 	before := l.List()
-	must.Do(t, l.Versions(t.Context(), runner(t)))
+	must.Do(t, l.Versions(t.Context(), job.On(runner(t))))
 	list := l.List()
 	if len(list) == 0 || len(list) > len(before) {
 		t.Fatalf("%+v, and before %+v", list, before)
@@ -48,10 +49,10 @@ func TestVersions(t *testing.T) {
 type fake struct {
 	mu    sync.Mutex
 	calls int
-	do    func(j *nsjail.Job) (*nsjail.Result, error)
+	do    func(j *job.Job) (*nsjail.Result, error)
 }
 
-func (f *fake) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+func (f *fake) Execute(_ context.Context, j *job.Job) (*nsjail.Result, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
@@ -70,7 +71,7 @@ func two() *Languages {
 }
 
 func TestVersionsOfBrokenPrograms(t *testing.T) {
-	failing := func(j *nsjail.Job) (*nsjail.Result, error) {
+	failing := func(j *job.Job) (*nsjail.Result, error) {
 		if j.Spec.Args[0] == "/usr/bin/python3" {
 			j.Stdout.Write([]byte("3.11.7\n42\n"))
 			return &nsjail.Result{Status: nsjail.StatusOK}, nil
@@ -90,21 +91,21 @@ func TestVersionsOfBrokenPrograms(t *testing.T) {
 	l = two()
 	l.names["python"].programs = l.names["python"].programs[:1]
 	must.Do(t, l.Versions(t.Context(), f))
-	no := l.Prepare(new(nsjail.Job), "python", "", nil)
+	no := l.Prepare(new(job.Job), "python", "", nil)
 	if no == nil || no.Code != "language_missing" ||
 		!strings.HasSuffix(no.Message, "/usr/local/bin/python3: failed, exit code 127: pyenv: [31mnot here") {
 		t.Errorf("%+v", no)
 	}
 
 	l = two()
-	idle := &fake{do: func(j *nsjail.Job) (*nsjail.Result, error) {
+	idle := &fake{do: func(j *job.Job) (*nsjail.Result, error) {
 		j.Stdout.Write([]byte("R version 4.2.2\n\x1b[31mcannot find system Renviron\n"))
 		return &nsjail.Result{Status: nsjail.StatusOK}, nil
 	}}
 	if err := l.Try(t.Context(), idle, "py"); err != nil || len(l.List()) != 0 || idle.calls != 2 {
 		t.Errorf("a language that does not print 42: %v %+v after %d calls", err, l.List(), idle.calls)
 	}
-	if no := l.Prepare(new(nsjail.Job), "python", "", nil); no == nil ||
+	if no := l.Prepare(new(job.Job), "python", "", nil); no == nil ||
 		!strings.Contains(no.Message, `it does not print 6*7, but "R version`) || strings.Contains(no.Message, "\x1b") {
 		t.Errorf("%+v", no)
 	}
@@ -114,7 +115,7 @@ func TestVersionsOfBrokenPrograms(t *testing.T) {
 
 	for _, kind := range []error{nsjail.ErrNotFound, nsjail.ErrNotExecutable} {
 		l = two()
-		gone := &fake{do: func(*nsjail.Job) (*nsjail.Result, error) {
+		gone := &fake{do: func(*job.Job) (*nsjail.Result, error) {
 			return nil, &nsjail.ExecError{Cause: &nsjail.Error{Op: "exec"}, Kind: kind}
 		}}
 		if err := l.Versions(t.Context(), gone); err != nil || len(l.List()) != 0 || gone.calls != 2 {
@@ -126,13 +127,13 @@ func TestVersionsOfBrokenPrograms(t *testing.T) {
 // TestNoAnswerIsNoVerdict: a jail that could not be made, or a machine that is too slow, is no verdict on a language.
 func TestNoAnswerIsNoVerdict(t *testing.T) {
 	why := errors.New("no namespaces")
-	for _, do := range []func(*nsjail.Job) (*nsjail.Result, error){
-		func(*nsjail.Job) (*nsjail.Result, error) { return nil, why },
-		func(*nsjail.Job) (*nsjail.Result, error) { return nil, &nsjail.Refusal{Message: "no", Layer: "policy"} },
-		func(*nsjail.Job) (*nsjail.Result, error) {
+	for _, do := range []func(*job.Job) (*nsjail.Result, error){
+		func(*job.Job) (*nsjail.Result, error) { return nil, why },
+		func(*job.Job) (*nsjail.Result, error) { return nil, &job.Refusal{Message: "no", Layer: "policy"} },
+		func(*job.Job) (*nsjail.Result, error) {
 			return &nsjail.Result{Status: nsjail.StatusTimeout}, nil
 		},
-		func(*nsjail.Job) (*nsjail.Result, error) { return &nsjail.Result{Status: nsjail.StatusMemory}, nil },
+		func(*job.Job) (*nsjail.Result, error) { return &nsjail.Result{Status: nsjail.StatusMemory}, nil },
 	} {
 		l, f := two(), &fake{do: do}
 		if err := l.Versions(t.Context(), f); err == nil || !strings.Contains(err.Error(), "python") {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -61,7 +62,7 @@ func (l *Languages) CanPark(language string, modules []string) (string, error) {
 // Handover returns how an interpreter that was started before the Job was known can run it, after Prepare: it has
 // loaded the modules, and receives the arguments and the code. It finds both as without a Handover: the file with the
 // code at its place, and no module, variable or argument of the bootstrap. Its directory is still there.
-func (l *Languages) Handover(j *nsjail.Job, modules []string) *nsjail.Handover {
+func (l *Languages) Handover(j *job.Job, modules []string) *nsjail.Handover {
 	g := l.named(j.Language)
 	b := bootstraps[g.name]
 	file := path.Join(l.dir, g.file)

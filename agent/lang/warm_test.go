@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -20,8 +21,8 @@ func park(t *testing.T, l *Languages, language string, modules ...string) (takes
 	t.Helper()
 	need(t, l, language)
 	name := must.Get(l.CanPark(language, modules))(t)
-	prepare := func(s story) (*nsjail.Job, *nsjail.Handover) {
-		j := &nsjail.Job{Spec: s.spec}
+	prepare := func(s story) (*job.Job, *nsjail.Handover) {
+		j := &job.Job{Spec: s.spec}
 		j.Spec.Limits.Wall = nsjail.Duration(2 * time.Minute)
 		if no := l.Prepare(j, name, s.code, s.args); no != nil {
 			t.Fatal(no)
@@ -46,7 +47,7 @@ func park(t *testing.T, l *Languages, language string, modules ...string) (takes
 			j.Stdin = strings.NewReader(s.stdin)
 		}
 		j.Handover = l.Handover(j, modules)
-		result := must.Get(r.Execute(context.Background(), j))(t)
+		result := must.Get(job.On(r).Execute(context.Background(), j))(t)
 		if !result.Warm {
 			t.Errorf("no parked interpreter has run %q", s.code)
 		}
@@ -228,7 +229,7 @@ func TestCanPark(t *testing.T) {
 func TestParkWithAnEmptyPath(t *testing.T) {
 	l := Find()
 	need(t, l, "python")
-	j := &nsjail.Job{Spec: nsjail.Spec{Env: []string{"PYTHONPATH="}}}
+	j := &job.Job{Spec: nsjail.Spec{Env: []string{"PYTHONPATH="}}}
 	if no := l.Prepare(j, "python", "", nil); no != nil {
 		t.Fatal(no)
 	}
@@ -244,7 +245,7 @@ func TestParkWithoutModule(t *testing.T) {
 		"javascript": "Cannot find module 'no_such_module'"} {
 		t.Run(language, func(t *testing.T) {
 			need(t, l, language)
-			j := new(nsjail.Job)
+			j := new(job.Job)
 			if no := l.Prepare(j, language, "", nil); no != nil {
 				t.Fatal(no)
 			}
@@ -262,7 +263,7 @@ func TestParkWithoutModule(t *testing.T) {
 func TestParkWithoutUserSite(t *testing.T) {
 	l := Find()
 	need(t, l, "python")
-	j := &nsjail.Job{Spec: nsjail.Spec{Env: []string{"PYTHONNOUSERSITE=1"}}}
+	j := &job.Job{Spec: nsjail.Spec{Env: []string{"PYTHONNOUSERSITE=1"}}}
 	if no := l.Prepare(j, "python", "", nil); no != nil {
 		t.Fatal(no)
 	}

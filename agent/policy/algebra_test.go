@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
@@ -155,13 +156,13 @@ func TestAlgebra(t *testing.T) {
 		ps := []*Policy{drawPolicy(t, r), drawPolicy(t, r), drawPolicy(t, r)}
 		s := drawSpec(r)
 		before := string(s.JSON())
-		first := &nsjail.Job{Spec: s}
+		first := &job.Job{Spec: s}
 		DecideAll(first, ps...)
 		if string(s.JSON()) != before && s.Check() == nil {
 			t.Fatal("what the caller still holds was changed")
 		}
 		r.Shuffle(len(ps), func(i, j int) { ps[i], ps[j] = ps[j], ps[i] })
-		other := &nsjail.Job{Spec: s}
+		other := &job.Job{Spec: s}
 		DecideAll(other, ps...)
 		if (first.Verdict.Refusal == nil) != (other.Verdict.Refusal == nil) {
 			t.Fatalf("the order counts: %v, %v\n%s", first.Verdict.Refusal, other.Verdict.Refusal, s.JSON())
@@ -179,7 +180,7 @@ func TestAlgebra(t *testing.T) {
 		notWider(t, &s, &first.Spec)
 		for _, p := range ps {
 			within(t, p, &first.Spec)
-			again := &nsjail.Job{Spec: first.Spec}
+			again := &job.Job{Spec: first.Spec}
 			if p.Decide(again); again.Verdict.Refusal != nil || len(again.Verdict.Narrowed) > 0 ||
 				string(again.Spec.JSON()) != string(first.Spec.JSON()) {
 				t.Fatalf("a second decision: %v %v\n%s\n%s", again.Verdict.Refusal, again.Verdict.Narrowed, first.Spec.JSON(),
@@ -189,7 +190,7 @@ func TestAlgebra(t *testing.T) {
 		if slices.ContainsFunc(ps, func(p *Policy) bool { return p.Limits.Refuse != nil }) {
 			continue // what refuses must see what was asked for: DecideAll's comment
 		}
-		one := &nsjail.Job{Spec: s}
+		one := &job.Job{Spec: s}
 		for _, p := range ps {
 			p.Decide(one)
 		}
@@ -320,7 +321,7 @@ func FuzzDecide(f *testing.F) {
 		if err != nil {
 			return
 		}
-		j := &nsjail.Job{Spec: *s}
+		j := &job.Job{Spec: *s}
 		if p.Decide(j); j.Verdict.Refusal != nil {
 			return
 		}

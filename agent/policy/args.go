@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/internal/words"
-	"brig/nsjail"
 )
 
 // Rest is the item of a pattern that matches any number of arguments.
 const Rest = "..."
 
 // arguments checks args against one entry. denied means that the entry denies them, even if other entries allow them.
-func (p *Policy) arguments(k Command, args []string) (denied bool, _ *nsjail.Refusal) {
+func (p *Policy) arguments(k Command, args []string) (denied bool, _ *job.Refusal) {
 	for _, f := range k.DenyFlags {
 		if i := slices.IndexFunc(args, func(a string) bool { return spells(f, a) }); i >= 0 {
 			return true, p.badArgument(k, fmt.Sprintf("the argument %s, which is or may be the option %s, is not allowed",
@@ -40,7 +40,7 @@ func (p *Policy) arguments(k Command, args []string) (denied bool, _ *nsjail.Ref
 			strings.Join(texts(k.Allow, form), "; ")+".")
 }
 
-func (p *Policy) badArgument(k Command, message, next string) *nsjail.Refusal {
+func (p *Policy) badArgument(k Command, message, next string) *job.Refusal {
 	return p.refusal("commands."+k.Command, "arguments_not_allowed", k.Command+": "+message, next)
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"brig/agent/job"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
@@ -179,7 +180,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for e, ok := range map[string]bool{"PYTHONPATH=/work:/input": true, "PYTHONPATH=/input": true,
 		"PYTHONPATH=/tmp:/input": false, "LD_PRELOAD=/work:/input": false} {
-		j := &nsjail.Job{Language: "python", Spec: nsjail.Spec{Args: []string{"python3"}, Env: []string{e}}}
+		j := &job.Job{Language: "python", Spec: nsjail.Spec{Args: []string{"python3"}, Env: []string{e}}}
 		if parsed(t, `{"languages":["python"]}`).Decide(j); (j.Verdict.Refusal == nil) != ok {
 			t.Errorf("%s: %v", e, j.Verdict.Refusal)
 		}
@@ -222,7 +223,7 @@ func TestTheRestOfASpecIsForFeatures(t *testing.T) {
 func TestInputs(t *testing.T) {
 	p := parsed(t, `{"languages":["python"],"inputs":{"files":2,"file_bytes":10,"total_bytes":15,"code_bytes":3,"stdin_bytes":4},"sandbox":{"operations":["put"],"disk":"1m","ttl":"1m"}}`)
 	for i, c := range []struct {
-		r  *nsjail.Refusal
+		r  *job.Refusal
 		ok bool
 	}{{p.CheckFiles([]int64{10, 5}), true}, {p.CheckFiles([]int64{1, 1, 1}), false}, {p.CheckFiles([]int64{11}), false},
 		{p.CheckFiles([]int64{10, 6}), false}, {p.CheckFiles([]int64{-1}), false},
@@ -237,7 +238,7 @@ func TestInputs(t *testing.T) {
 		ttl.String() != "1m0s" {
 		t.Error(disk, inodes, ttl)
 	}
-	j := &nsjail.Job{Language: "python", Code: []byte("1234"), Spec: nsjail.Spec{Args: []string{"python3"}}}
+	j := &job.Job{Language: "python", Code: []byte("1234"), Spec: nsjail.Spec{Args: []string{"python3"}}}
 	if p.Decide(j); j.Verdict.Refusal == nil || j.Verdict.Refusal.Code != "input_too_large" {
 		t.Error(j.Verdict.Refusal)
 	}

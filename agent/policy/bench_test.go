@@ -3,6 +3,7 @@ package policy
 import (
 	"testing"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -13,7 +14,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		j := &nsjail.Job{Spec: nsjail.Spec{Args: []string{"cat", "/input/x"},
+		j := &job.Job{Spec: nsjail.Spec{Args: []string{"cat", "/input/x"},
 			Mounts: []nsjail.Mount{{Type: nsjail.MountVolume, Source: "a/work", Target: "/work", Writable: true}}}}
 		if p.Decide(j); j.Verdict.Refusal != nil {
 			b.Fatal(j.Verdict.Refusal)

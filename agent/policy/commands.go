@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
@@ -19,7 +20,7 @@ import (
 //
 // An entry allows a command if both lead to the same file (device and inode number) and have the same base name. The
 // name matters because a multi-call binary such as busybox chooses its function by argv[0].
-func (p *Policy) command(s *nsjail.Spec, v *view) *nsjail.Refusal {
+func (p *Policy) command(s *nsjail.Spec, v *view) *job.Refusal {
 	if strings.IndexByte(strings.Join(s.Args, ""), 0) >= 0 { // execve(2) would cut it at the NUL
 		return p.refusal("commands", "invalid_request", "an argument has a NUL byte", "Leave it out.")
 	}
@@ -27,7 +28,7 @@ func (p *Policy) command(s *nsjail.Spec, v *view) *nsjail.Refusal {
 	if refusal != nil {
 		return refusal
 	}
-	var whys []*nsjail.Refusal
+	var whys []*job.Refusal
 	for _, k := range entries {
 		denied, r := p.arguments(k, s.Args[1:])
 		if denied {
@@ -42,7 +43,7 @@ func (p *Policy) command(s *nsjail.Spec, v *view) *nsjail.Refusal {
 }
 
 // entries returns the policy's entries for the file that will be executed, or a refusal if there is none.
-func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *nsjail.Refusal) {
+func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *job.Refusal) {
 	var named []Command
 	for _, k := range p.Commands {
 		if k.Command == Any {
@@ -175,7 +176,7 @@ func lookPath(name, dirs, workdir string, v *view) (list []*file, err error) {
 func executable(f *file) bool { return f.mode&unix.S_IFMT == unix.S_IFREG && f.mode&0o111 != 0 }
 
 // notFound returns the Refusal of a command that does not exist, or whose file cannot be determined before the run.
-func (p *Policy) notFound(name string, err error) *nsjail.Refusal {
+func (p *Policy) notFound(name string, err error) *job.Refusal {
 	if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
 		return p.refusal("commands", "command_not_allowed", fmt.Sprintf("%s is not allowed: %v", words.QuoteASCII(name), err),
 			"Use one of the allowed commands, by its name: "+p.commandNames()+".")
@@ -189,7 +190,7 @@ func (p *Policy) notFound(name string, err error) *nsjail.Refusal {
 		p.useCommands())
 }
 
-func (p *Policy) notAllowed(name string, f *file, v *view) *nsjail.Refusal {
+func (p *Policy) notAllowed(name string, f *file, v *view) *job.Refusal {
 	next := []string{p.useCommands()}
 	if p.writable(f, v) {
 		next = append(next, "A program below a path that runs may write to is no allowed command.")

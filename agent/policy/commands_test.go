@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -144,13 +145,13 @@ func TestARefusalNamesTheWayOn(t *testing.T) {
 			`the allowed "python3": call it by that name. Use one of the allowed commands: python3, git. Or send code in one of the allowed languages: python.`) {
 		t.Errorf("%+v", r)
 	}
-	j = &nsjail.Job{Language: "perl", Spec: nsjail.Spec{Args: []string{"perl"}}}
+	j = &job.Job{Language: "perl", Spec: nsjail.Spec{Args: []string{"perl"}}}
 	parsed(t, `{"languages":["python","bash"]}`).Decide(j)
 	if r := j.Verdict.Refusal; r == nil || r.Code != "language_not_allowed" ||
 		r.NextSteps[0] != "Use one of the allowed languages: python, bash." {
 		t.Errorf("%+v", r)
 	}
-	j = &nsjail.Job{Language: "python", Code: []byte("1"),
+	j = &job.Job{Language: "python", Code: []byte("1"),
 		Spec: nsjail.Spec{Args: []string{"/opt/anything"}, Env: []string{"PYTHONPATH=/work:/input"}}}
 	if parsed(t, `{"languages":["python"]}`).Decide(j); j.Verdict.Refusal != nil {
 		t.Error(j.Verdict.Refusal)

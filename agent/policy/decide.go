@@ -5,18 +5,19 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/internal/words"
 	"brig/nsjail"
 )
 
 // Decide narrows j.Spec to what p allows, or refuses the Job. A Job that was refused before is left unchanged.
-func (p *Policy) Decide(j *nsjail.Job) { DecideAll(j, p) }
+func (p *Policy) Decide(j *job.Job) { DecideAll(j, p) }
 
 // DecideAll checks the original Spec against every policy, and only then narrows it by each of them. The result is
 // allowed by all of them, and neither the verdict nor the Spec depends on their order. (If the policies decided in
 // sequence, a later one would see the narrowed Spec, and a ceiling that refuses might no longer be exceeded.) A policy
 // with problems (see Check) refuses the Job.
-func DecideAll(j *nsjail.Job, ps ...*Policy) {
+func DecideAll(j *job.Job, ps ...*Policy) {
 	if j.Verdict.Refusal != nil {
 		return
 	}
@@ -44,7 +45,7 @@ func DecideAll(j *nsjail.Job, ps ...*Policy) {
 
 // wellFormed refuses a Spec that is invalid on every machine, so that no negative size and no NaN is compared with a
 // ceiling.
-func wellFormed(j *nsjail.Job, p *Policy) *nsjail.Refusal {
+func wellFormed(j *job.Job, p *Policy) *job.Refusal {
 	problems := j.Spec.Check()
 	if len(problems) == 0 {
 		return nil
@@ -56,7 +57,7 @@ func wellFormed(j *nsjail.Job, p *Policy) *nsjail.Refusal {
 }
 
 // judge returns a Refusal, or nil if p allows the Job. It changes nothing.
-func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
+func (p *Policy) judge(j *job.Job, v *view) *job.Refusal {
 	whole := *p
 	whole.defaults() // for a policy made by a program, not parsed
 	p = &whole
@@ -83,7 +84,7 @@ func (p *Policy) Lower(s *nsjail.Spec) []string {
 }
 
 // program checks the command, or the language and size of the code.
-func (p *Policy) program(j *nsjail.Job, v *view) *nsjail.Refusal {
+func (p *Policy) program(j *job.Job, v *view) *job.Refusal {
 	if j.Language == "" {
 		if open(p, p.Commands) {
 			return nil
@@ -100,7 +101,7 @@ func (p *Policy) program(j *nsjail.Job, v *view) *nsjail.Refusal {
 	return p.CheckCode(int64(len(j.Code)))
 }
 
-func (p *Policy) seccomp(s *nsjail.Spec) *nsjail.Refusal {
+func (p *Policy) seccomp(s *nsjail.Spec) *job.Refusal {
 	name := cmp.Or(s.Seccomp, "default")
 	if open(p, p.Seccomp) || slices.Contains(p.Seccomp, name) {
 		return nil
@@ -147,7 +148,7 @@ type extra struct {
 }
 
 // extras refuses a Spec that uses a feature which the policy does not list.
-func (p *Policy) extras(j *nsjail.Job) *nsjail.Refusal {
+func (p *Policy) extras(j *job.Job) *job.Refusal {
 	s, plain := &j.Spec, []string{"", "1000", "1000:1000"} // the default user, in either spelling
 	if j.Image != nil {
 		plain = append(plain, j.Image.User)
@@ -204,14 +205,14 @@ func (p *Policy) has(feature string) bool {
 	return open(p, p.Features) || slices.Contains(p.Features, feature)
 }
 
-func (p *Policy) noFeature(feature, field string) *nsjail.Refusal {
+func (p *Policy) noFeature(feature, field string) *job.Refusal {
 	return p.refusal("features", "feature_not_allowed", field+" asks for "+features[feature]+", which is not allowed",
 		"Leave "+field+" out.")
 }
 
 // refusal returns a Refusal by this policy.
-func (p *Policy) refusal(field, code, message string, next ...string) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: sentence(message), Code: code, Layer: "policy", Rule: p.label() + ": " + field,
+func (p *Policy) refusal(field, code, message string, next ...string) *job.Refusal {
+	return &job.Refusal{Message: sentence(message), Code: code, Layer: "policy", Rule: p.label() + ": " + field,
 		NextSteps: next}
 }
 

@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/internal/words"
 	"brig/nsjail"
 )
 
 // environment checks the names of variables that are set or passed.
-func (p *Policy) environment(j *nsjail.Job) *nsjail.Refusal {
+func (p *Policy) environment(j *job.Job) *job.Refusal {
 	s := &j.Spec
 	for _, e := range s.Env {
 		if j.Image != nil && slices.Contains(j.Image.Env, e) {

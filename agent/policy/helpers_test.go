@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -20,9 +21,9 @@ func parsed(t testing.TB, text string) *Policy {
 }
 
 // decided runs one policy over a Spec.
-func decided(t testing.TB, p *Policy, s nsjail.Spec) *nsjail.Job {
+func decided(t testing.TB, p *Policy, s nsjail.Spec) *job.Job {
 	t.Helper()
-	j := &nsjail.Job{Spec: s}
+	j := &job.Job{Spec: s}
 	p.Decide(j)
 	if r := j.Verdict.Refusal; r != nil &&
 		(r.Layer != "policy" && r.Code != "invalid_request" || r.Code == "" || r.Message == "" || r.Rule == "" ||

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"brig/agent/job"
 	"brig/internal/strictjson"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
@@ -93,7 +94,7 @@ func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
 }
 
 // tooMuch refuses a limit above a ceiling that Refuse names.
-func (p *Policy) tooMuch(s *nsjail.Spec) *nsjail.Refusal {
+func (p *Policy) tooMuch(s *nsjail.Spec) *job.Refusal {
 	if len(p.Limits.Refuse) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -191,7 +192,7 @@ func dropRlimit(s *nsjail.Spec, resource string) {
 
 // rlimits refuses a resource limit above nsjail's default, unless a ceiling of this policy will lower it. Without a
 // default only infinity is refused.
-func (p *Policy) rlimits(s *nsjail.Spec) *nsjail.Refusal {
+func (p *Policy) rlimits(s *nsjail.Spec) *job.Refusal {
 	if p.has("rlimits") {
 		return nil
 	}

@@ -8,13 +8,14 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/agent/job"
 	"brig/internal/words"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 
 // network checks the network mode, the egress rules and the published ports.
-func (p *Policy) network(s *nsjail.Spec) *nsjail.Refusal {
+func (p *Policy) network(s *nsjail.Spec) *job.Refusal {
 	mode := cmp.Or(s.Net, nsjail.NetLoopback)
 	if !open(p, p.Network.Modes) && !slices.Contains(p.Network.Modes, mode) {
 		return p.refusal("network.modes", "network_not_allowed", "the network mode "+string(mode)+" is not allowed",
@@ -49,7 +50,7 @@ func (p *Policy) mayPublish(text string) bool {
 const maxPairs = 1 << 20
 
 // egress checks that what the run's rules allow lies within what the policy's allow. narrowEgress adds the denials.
-func (p *Policy) egress(asked *egress.Policy) *nsjail.Refusal {
+func (p *Policy) egress(asked *egress.Policy) *job.Refusal {
 	own := p.Network.Egress
 	have := rows(own, "allow")
 	wanted := rows(asked, "allow")

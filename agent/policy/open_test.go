@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
@@ -24,7 +25,7 @@ func TestAnyIsNeutral(t *testing.T) {
 	if problems := s.Check(); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	j := &nsjail.Job{Spec: s}
+	j := &job.Job{Spec: s}
 	if p.Decide(j); j.Verdict.Refusal != nil || len(j.Verdict.Narrowed) > 0 || !reflect.DeepEqual(j.Spec, s) {
 		t.Error(j.Verdict, string(j.Spec.JSON()))
 	}

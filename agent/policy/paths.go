@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
@@ -23,7 +24,7 @@ func validImage(s string) bool {
 }
 
 // root checks the jail's root. The roots of the policy say nothing about an image: the operator has named it.
-func (p *Policy) root(j *nsjail.Job, v *view) *nsjail.Refusal {
+func (p *Policy) root(j *job.Job, v *view) *job.Refusal {
 	s := &j.Spec
 	if j.Image != nil {
 		if p.AllowsImage(j.Image.Name) {
@@ -51,7 +52,7 @@ func (p *Policy) root(j *nsjail.Job, v *view) *nsjail.Refusal {
 }
 
 // mounts checks each mount's source on the host and its target in the jail.
-func (p *Policy) mounts(s *nsjail.Spec, v *view) *nsjail.Refusal {
+func (p *Policy) mounts(s *nsjail.Spec, v *view) *job.Refusal {
 	if v.bad != nil && !p.anyTarget() {
 		return p.refusal("paths.targets", "path_not_allowed", fmt.Sprintf("a mount's target cannot be told: %v", v.bad),
 			"Put the mount beside the writable one, not below it.")
@@ -85,7 +86,7 @@ func (p *Policy) targetAllowed(target string) bool {
 	return p.anyTarget() || slices.ContainsFunc(slices.Concat(workAreas, p.Paths.Targets), in) || target == "/dev/shm"
 }
 
-func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
+func (p *Policy) mountSource(field string, i int, v *view) *job.Refusal {
 	m := v.spec.Mounts[i]
 	if m.Held != nil {
 		return p.share(field, &m)

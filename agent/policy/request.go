@@ -5,23 +5,24 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
 // CheckCode refuses code of more than inputs.code_bytes bytes. Decide calls it too.
-func (p *Policy) CheckCode(n int64) *nsjail.Refusal {
+func (p *Policy) CheckCode(n int64) *job.Refusal {
 	return p.within("code_bytes", "the code", n, int64(p.Inputs.CodeBytes), "Send less code, or put data into files.")
 }
 
 // CheckStdin refuses standard input of more than inputs.stdin_bytes bytes.
-func (p *Policy) CheckStdin(n int64) *nsjail.Refusal {
+func (p *Policy) CheckStdin(n int64) *job.Refusal {
 	return p.within("stdin_bytes", "the standard input", n, int64(p.Inputs.StdinBytes),
 		"Send less, or put data into files.")
 }
 
 // CheckFiles refuses the files of a request, given their sizes in bytes, if there are too many, one is too large, or
 // their sum is.
-func (p *Policy) CheckFiles(sizes []int64) *nsjail.Refusal {
+func (p *Policy) CheckFiles(sizes []int64) *job.Refusal {
 	i := p.Inputs
 	if i.Files > 0 && int64(len(sizes)) > i.Files {
 		return p.refusal("inputs.files", "input_too_large",
@@ -39,7 +40,7 @@ func (p *Policy) CheckFiles(sizes []int64) *nsjail.Refusal {
 	return p.within("total_bytes", "the files together", total, int64(i.TotalBytes), "Send less.")
 }
 
-func (p *Policy) within(field, what string, n, most int64, next string) *nsjail.Refusal {
+func (p *Policy) within(field, what string, n, most int64, next string) *job.Refusal {
 	if n < 0 {
 		return p.refusal("inputs."+field, "invalid_request", what+" cannot have a negative size", "Send its size.")
 	}
@@ -51,7 +52,7 @@ func (p *Policy) within(field, what string, n, most int64, next string) *nsjail.
 }
 
 // CheckOperation refuses an operation on a sandbox that is not allowed: see operations.
-func (p *Policy) CheckOperation(op string) *nsjail.Refusal {
+func (p *Policy) CheckOperation(op string) *job.Refusal {
 	if slices.Contains(p.Sandbox.Operations, op) || open(p, p.Sandbox.Operations) && slices.Contains(operations, op) {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 	"brig/nsjail"
@@ -40,10 +41,10 @@ func TestProfilesRun(t *testing.T) {
 		var out bytes.Buffer
 		// Where the machine has no control groups, the caller may do without them; the profiles let it.
 		optional := []string{"memory", "memory_swap", "cpus", "cpu_time", "processes"}
-		j := &nsjail.Job{Spec: nsjail.Spec{Args: c.args, Optional: optional}, Stdout: &out, Stderr: &out}
+		j := &job.Job{Spec: nsjail.Spec{Args: c.args, Optional: optional}, Stdout: &out, Stderr: &out}
 		p.Decide(j)
-		res, err := runner.Execute(context.Background(), j)
-		var no *nsjail.Refusal
+		res, err := job.On(runner).Execute(context.Background(), j)
+		var no *job.Refusal
 		switch {
 		case errors.As(err, &no):
 			if no.Code != c.code {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -42,7 +43,7 @@ func ShareMode(m *nsjail.Mount) string {
 }
 
 // share checks a mount of a share. The paths of the policy say nothing about it: the operator has named the directory.
-func (p *Policy) share(field string, m *nsjail.Mount) *nsjail.Refusal {
+func (p *Policy) share(field string, m *nsjail.Mount) *job.Refusal {
 	name, mode := m.Held.Name, ShareMode(m)
 	switch most := p.Share(name); {
 	case most == "":

@@ -3,6 +3,7 @@ package share
 import (
 	"time"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -17,7 +18,7 @@ const maxWaits = 4
 type opened struct {
 	dir   *nsjail.Held
 	where string
-	no    *nsjail.Refusal
+	no    *job.Refusal
 }
 
 // within performs a lookup in a share. It refuses if that takes too long, and at once while maxWaits have no answer.

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/agent/job"
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
@@ -179,7 +180,7 @@ func (s *Set) find(name string) *held {
 }
 
 // Root returns a share's directory and its path, without symbolic links. The Set keeps it open until Close.
-func (s *Set) Root(name string) (root *nsjail.Held, where string, no *nsjail.Refusal) {
+func (s *Set) Root(name string) (root *nsjail.Held, where string, no *job.Refusal) {
 	h := s.find(name)
 	if h == nil {
 		return nil, "", refuse("share_unknown", "there is no share "+words.Quote(words.Short(name, words.MaxShown)))
@@ -195,7 +196,7 @@ func (s *Set) Owns(dir *nsjail.Held) bool {
 
 // Resolve opens a directory of a share and returns its path on the host, for messages; "" is the share's own. The
 // caller closes what the Set does not own.
-func (s *Set) Resolve(name, path string) (dir *nsjail.Held, where string, no *nsjail.Refusal) {
+func (s *Set) Resolve(name, path string) (dir *nsjail.Held, where string, no *job.Refusal) {
 	root, where, no := s.Root(name)
 	if no != nil || path == "" {
 		return root, where, no
@@ -226,7 +227,7 @@ func below(root *nsjail.Held, name, path string) opened {
 }
 
 // present refuses a share whose path leads to another directory than when the Set was made.
-func (h *held) present() *nsjail.Refusal {
+func (h *held) present() *job.Refusal {
 	var st unix.Stat_t
 	if err := unix.Lstat(h.real, &st); err == nil && (identity{uint64(st.Dev), st.Ino}) == h.at {
 		return nil
@@ -235,7 +236,7 @@ func (h *held) present() *nsjail.Refusal {
 		"Have the operator put it back, or restart brigd.")
 }
 
-func pathRefusal(name, path string, err error) *nsjail.Refusal {
+func pathRefusal(name, path string, err error) *job.Refusal {
 	why, next := err.Error(), "Name a directory that the share has, or leave path out."
 	switch {
 	case errors.Is(err, unix.ELOOP):
@@ -246,8 +247,8 @@ func pathRefusal(name, path string, err error) *nsjail.Refusal {
 	return refuse("bad_path", fmt.Sprintf("path: %.200q of the share %s cannot be mounted: %s", path, name, why), next)
 }
 
-func refuse(code, message string, next ...string) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: message, Code: code, Layer: "request", Rule: "mounts", NextSteps: next}
+func refuse(code, message string, next ...string) *job.Refusal {
+	return &job.Refusal{Message: message, Code: code, Layer: "request", Rule: "mounts", NextSteps: next}
 }
 
 // Containing returns the name of the innermost share that contains a path of the host without symbolic links, and the

@@ -98,7 +98,7 @@ func (l *Ledger) Close() (err error) {
 
 // Spend uses one run of every block of t that limits runs, or of none of them. It returns nil when the counts are on
 // the disk. It also refuses a token that Verify has not accepted, that has expired, or that has a revoked block. For a
-// token without limits it writes nothing. The error is a *nsjail.Refusal.
+// token without limits it writes nothing. The error is a *job.Refusal.
 func (l *Ledger) Spend(t *Token, now time.Time) error {
 	if t.trusted.Load() == nil {
 		return refuse(CodeSignature, "", "the token has not been verified")

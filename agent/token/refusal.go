@@ -3,7 +3,7 @@ package token
 import (
 	"fmt"
 
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // The codes of this package's Refusals, whose Layer is "token".
@@ -33,14 +33,14 @@ var nextSteps = map[string]string{
 	CodeLedger:      "Tell whoever runs this service; nothing is wrong with the token.",
 }
 
-func refuse(code, rule, format string, args ...any) *nsjail.Refusal {
-	r := &nsjail.Refusal{Message: fmt.Sprintf(format, args...), Code: code, Layer: "token", Rule: rule}
+func refuse(code, rule, format string, args ...any) *job.Refusal {
+	r := &job.Refusal{Message: fmt.Sprintf(format, args...), Code: code, Layer: "token", Rule: rule}
 	if step := nextSteps[code]; step != "" {
 		r.NextSteps = []string{step}
 	}
 	return r
 }
 
-func malformed(format string, args ...any) *nsjail.Refusal {
+func malformed(format string, args ...any) *job.Refusal {
 	return refuse(CodeMalformed, "", "this is not a token: "+format, args...)
 }

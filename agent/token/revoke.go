@@ -103,7 +103,7 @@ func openRevoked(dir *os.File, path string) (*os.File, error) {
 }
 
 // Revoked returns nil if none of the ids is revoked. If one is, or if that cannot be determined, it returns a
-// *nsjail.Refusal.
+// *job.Refusal.
 func (l *Ledger) Revoked(ids ...string) error {
 	l.open.RLock() // Close must not close the descriptor, whose number could be reused
 	defer l.open.RUnlock()

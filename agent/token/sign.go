@@ -98,7 +98,7 @@ func (t *Token) lastKey() (ed25519.PrivateKey, error) {
 }
 
 // Verify returns nil if one of the trusted keys has issued t, all blocks are complete and unmodified, and all are valid
-// at the time now. Otherwise it returns a *nsjail.Refusal, which contains only ids and times of the token. Verify does
+// at the time now. Otherwise it returns a *job.Refusal, which contains only ids and times of the token. Verify does
 // not check whether t is revoked or spent: see Ledger.
 func Verify(t *Token, keys []ed25519.PublicKey, now time.Time) error {
 	i := slices.IndexFunc(keys, func(k ed25519.PublicKey) bool {

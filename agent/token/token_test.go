@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
-	"brig/nsjail"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -28,7 +28,7 @@ func newKey(t testing.TB) (ed25519.PublicKey, ed25519.PrivateKey) {
 // wants fails the test unless an error is a Refusal of this layer with the code, and holds none of the tokens.
 func wants(t testing.TB, what string, err error, code string, secrets ...*Token) {
 	t.Helper()
-	var r *nsjail.Refusal
+	var r *job.Refusal
 	if !errors.As(err, &r) || r.Layer != "token" || r.Code != code || len(r.NextSteps) == 0 {
 		t.Errorf("%s: got %#v, want a refusal with the code %s", what, err, code)
 		return

@@ -98,7 +98,7 @@ func (r *reader) number(size int) (n int) {
 }
 
 // Parse parses a token's text. It does not check the signatures: see Verify. Each token has exactly one text; no other
-// form is accepted. The error is a *nsjail.Refusal.
+// form is accepted. The error is a *job.Refusal.
 func Parse(text string) (*Token, error) {
 	if len(text) > MaxText {
 		return nil, malformed("it is longer than %d bytes", MaxText)

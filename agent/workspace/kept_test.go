@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
-	"brig/nsjail"
 )
 
 // A payload exchanges a file for a link out of the volume, a FIFO and a directory, and cuts it, while the files are
@@ -127,7 +127,7 @@ func TestPackOfASparseFile(t *testing.T) {
 	must.Do(t, os.Truncate(name, 1<<40))
 	_, err = b.Pack(io.Discard, nil)
 	wantCode(t, "a sparse file", err, CodeTooLarge)
-	var no *nsjail.Refusal
+	var no *job.Refusal
 	if !errors.As(err, &no) || !strings.Contains(strings.Join(no.NextSteps, " "), "Delete sparse files") {
 		t.Errorf("%+v", no)
 	}

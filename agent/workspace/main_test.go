@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/agent/job"
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 	"brig/nsjail"
@@ -103,7 +104,7 @@ func each(t *testing.T, f func(t *testing.T, tree *Tree, at string)) {
 // wantCode checks that an error is a Refusal with a code and a remedy.
 func wantCode(t testing.TB, what string, err error, code string) {
 	t.Helper()
-	var r *nsjail.Refusal
+	var r *job.Refusal
 	switch {
 	case code == "" && err != nil:
 		t.Errorf("%s: %v", what, err)

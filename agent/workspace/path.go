@@ -58,7 +58,7 @@ func parse(path string) (p place, err error) {
 	return p, nil
 }
 
-// CheckPath returns a *nsjail.Refusal if a path is not below an area.
+// CheckPath returns a *job.Refusal if a path is not below an area.
 func CheckPath(path string) error {
 	_, err := below(path)
 	return err

@@ -1,10 +1,11 @@
 package workspace
 
 import (
-	"brig/nsjail"
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/agent/job"
 )
 
 func TestParse(t *testing.T) {
@@ -59,7 +60,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string) {
 		p, err := parse(path)
 		if err != nil {
-			if r, ok := err.(*nsjail.Refusal); !ok || r.Message == "" || r.Code == "" {
+			if r, ok := err.(*job.Refusal); !ok || r.Message == "" || r.Code == "" {
 				t.Errorf("%q: %+v", path, err)
 			}
 			return

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
-	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
 )
@@ -138,7 +138,7 @@ func tryRead(tree *Tree, p string) (string, error) {
 // count takes a refusal as an answer, and any other error as a fault.
 func count(t *testing.T, done map[string]int, what string, err error) {
 	t.Helper()
-	var r *nsjail.Refusal
+	var r *job.Refusal
 	switch {
 	case err == nil:
 		done[what]++

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strconv"
 
-	"brig/nsjail"
+	"brig/agent/job"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,8 +55,8 @@ var next = map[string][]string{
 	CodeTooBig:    {"Delete a sandbox that is not needed any more, or ask for a smaller quota."},
 }
 
-func refuse(code, format string, a ...any) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: fmt.Sprintf(format, a...) + ".", Code: code, Layer: "sandbox", NextSteps: next[code]}
+func refuse(code, format string, a ...any) *job.Refusal {
+	return &job.Refusal{Message: fmt.Sprintf(format, a...) + ".", Code: code, Layer: "sandbox", NextSteps: next[code]}
 }
 
 // show quotes a path for a message, and shortens it.
@@ -69,13 +69,13 @@ func show(path string) string {
 }
 
 // gone returns the Refusal for a sandbox that ends during an operation.
-func gone() *nsjail.Refusal {
+func gone() *job.Refusal {
 	return refuse(CodeNotFound, "The sandbox is gone: it was deleted or has expired")
 }
 
 // explain converts a system call's error about a path to a Refusal. Other errors are returned as errors.
 func explain(do string, p place, err error) error {
-	if r, ok := errors.AsType[*nsjail.Refusal](err); ok {
+	if r, ok := errors.AsType[*job.Refusal](err); ok {
 		return r
 	}
 	if errors.Is(err, os.ErrClosed) {

@@ -45,7 +45,7 @@ func Mounts(v Volume) []nsjail.Mount {
 }
 
 // Acquire must be called before a run. The sandbox does not expire until release is called, which may be called more
-// than once. If the sandbox is deleted in the meantime, runCtx is cancelled with a *nsjail.Refusal as its cause, and
+// than once. If the sandbox is deleted in the meantime, runCtx is cancelled with a *job.Refusal as its cause, and
 // the deletion waits for release.
 func (b *Sandbox) Acquire(ctx context.Context) (runCtx context.Context, release func(), err error) {
 	s := b.store

@@ -14,8 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
-	"brig/nsjail"
 )
 
 // world is a Store on directories.
@@ -331,7 +331,7 @@ func TestDeleteWhileRunning(t *testing.T) {
 	go func() { deleted <- w.Delete("ann", b.ID) }()
 	for _, ctx := range ctxs {
 		<-ctx.Done()
-		var r *nsjail.Refusal
+		var r *job.Refusal
 		if !errors.As(context.Cause(ctx), &r) || r.Code != CodeNotFound {
 			t.Errorf("the cause is %v", context.Cause(ctx))
 		}

@@ -29,7 +29,7 @@ const (
 
 // Tree reads and writes the files of a Volume while payloads use it. Its methods may be called concurrently. Paths are
 // absolute paths in the jail, or relative to /work. They may contain all bytes except NUL, but no "..". An error caused
-// by the path, or by the files in the Volume, is an *nsjail.Refusal.
+// by the path, or by the files in the Volume, is an *job.Refusal.
 type Tree struct {
 	volume Volume
 	used   func() error // called at the start of each call that is a use, and may refuse it; may be nil

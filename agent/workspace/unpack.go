@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // TreeBounds bound what PutTree writes. 0 means that only the quota, and MaxTreeFiles, are limits.
@@ -97,7 +97,7 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 }
 
 // place returns where a name of the archive is.
-func (u *unpacker) place(name string) (place, *nsjail.Refusal) {
+func (u *unpacker) place(name string) (place, *job.Refusal) {
 	p := place{names: u.top.names[:len(u.top.names):len(u.top.names)]}
 	bad := path.IsAbs(name) || name == "" || strings.ContainsRune(name, 0)
 	for n := range strings.SplitSeq(name, "/") {
@@ -113,7 +113,7 @@ func (u *unpacker) place(name string) (place, *nsjail.Refusal) {
 }
 
 // count counts an entry, and refuses one that is beyond the bounds.
-func (u *unpacker) count(h *tar.Header, p place) *nsjail.Refusal {
+func (u *unpacker) count(h *tar.Header, p place) *job.Refusal {
 	u.Files++
 	if h.Typeflag == tar.TypeReg || h.Typeflag == tar.TypeGNUSparse {
 		u.Bytes += h.Size

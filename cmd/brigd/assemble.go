@@ -11,6 +11,7 @@ import (
 
 	"brig/agent/audit"
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/agent/share"
 	"brig/agent/token"
@@ -70,7 +71,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 	}
 	p.gauges()
 	p.gate, p.places = p.newGates()
-	o.Wrap = func(next nsjail.Executor) nsjail.Executor { return p.metrics.Wrap(p.trace.Wrap(p.live.Wrap(next))) }
+	o.Wrap = func(next job.Executor) job.Executor { return p.metrics.Wrap(p.trace.Wrap(p.live.Wrap(next))) }
 	o.Sandboxes.Removed = func(b *workspace.Sandbox, by string, err error) {
 		if err != nil {
 			log.Error("a sandbox is not removed", "sandbox", b.ID, "by", by, "error", err)

@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/config"
 	"brig/cmd/brigd/internal/listen"
-	"brig/nsjail"
 )
 
 // authenticator identifies the caller of each request.
 type authenticator struct {
-	keys   *listen.Keys                                                        // nil if there are none
-	tokens func(bearer string, now time.Time) (engine.Caller, *nsjail.Refusal) // nil if tokens are not accepted
-	always bool                                                                // also require proof at Unix sockets
-	note   func(no *nsjail.Refusal, source string)                             // called for each refusal, if set
+	keys   *listen.Keys                                                     // nil if there are none
+	tokens func(bearer string, now time.Time) (engine.Caller, *job.Refusal) // nil if tokens are not accepted
+	always bool                                                             // also require proof at Unix sockets
+	note   func(no *job.Refusal, source string)                             // called for each refusal, if set
 }
 
 // newAuthenticator reads the API keys and the token keys.
@@ -36,7 +36,7 @@ func newAuthenticator(c *config.Config, e *engine.Engine) (*authenticator, error
 
 // caller identifies the sender of a request by its credentials, or else by the peer credentials of the socket or the
 // TLS certificate. An unknown caller is refused on every kind of connection.
-func (a *authenticator) caller(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+func (a *authenticator) caller(r *http.Request) (engine.Caller, *job.Refusal) {
 	c, no := a.whoIs(r)
 	switch {
 	case no == nil:
@@ -47,7 +47,7 @@ func (a *authenticator) caller(r *http.Request) (engine.Caller, *nsjail.Refusal)
 	return c, no
 }
 
-func (a *authenticator) whoIs(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+func (a *authenticator) whoIs(r *http.Request) (engine.Caller, *job.Refusal) {
 	if values := r.Header.Values("Authorization"); len(values) > 0 {
 		return a.bearer(values)
 	}
@@ -70,7 +70,7 @@ func (a *authenticator) whoIs(r *http.Request) (engine.Caller, *nsjail.Refusal) 
 		"send the header Authorization: Bearer TOKEN")
 }
 
-func (a *authenticator) bearer(values []string) (engine.Caller, *nsjail.Refusal) {
+func (a *authenticator) bearer(values []string) (engine.Caller, *job.Refusal) {
 	scheme, word, _ := strings.Cut(values[0], " ")
 	word = strings.TrimSpace(word)
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || word == "" {
@@ -101,7 +101,7 @@ func (a *authenticator) bearer(values []string) (engine.Caller, *nsjail.Refusal)
 
 // foreign refuses an authenticated caller whose agent name is reserved for a local user: the name would give access to
 // that user's sandboxes.
-func foreign(c engine.Caller) (engine.Caller, *nsjail.Refusal) {
+func foreign(c engine.Caller) (engine.Caller, *job.Refusal) {
 	if err := listen.Foreign(c.Agent); err != nil {
 		return engine.Caller{}, refuseAuth("agent_reserved", "agent", err.Error(),
 			"ask whoever made your key, token or certificate for one with another agent's name")
@@ -109,6 +109,6 @@ func foreign(c engine.Caller) (engine.Caller, *nsjail.Refusal) {
 	return c, nil
 }
 
-func refuseAuth(code, rule, message string, next ...string) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: message, Code: code, Layer: "auth", Rule: rule, NextSteps: next}
+func refuseAuth(code, rule, message string, next ...string) *job.Refusal {
+	return &job.Refusal{Message: message, Code: code, Layer: "auth", Rule: rule, NextSteps: next}
 }

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/listen"
 	"brig/internal/test/must"
-	"brig/nsjail"
 )
 
 // By TCP, only authenticated callers are served, each as its own agent.
@@ -126,8 +126,8 @@ func TestNobody(t *testing.T) {
 		}
 		return r
 	}
-	named := func(agent string) func(string, time.Time) (engine.Caller, *nsjail.Refusal) {
-		return func(string, time.Time) (engine.Caller, *nsjail.Refusal) { return engine.Caller{Agent: agent}, nil }
+	named := func(agent string) func(string, time.Time) (engine.Caller, *job.Refusal) {
+		return func(string, time.Time) (engine.Caller, *job.Refusal) { return engine.Caller{Agent: agent}, nil }
 	}
 	key := "Bearer " + strings.Repeat("k", 40)
 	for _, x := range []struct {

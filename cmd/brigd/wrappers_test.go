@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"brig/agent/audit"
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/cmd/brigd/internal/metrics"
 	"brig/nsjail"
 )
 
-// executor is an nsjail.Executor that is a function.
-type executor func(context.Context, *nsjail.Job) (*nsjail.Result, error)
+// executor is an job.Executor that is a function.
+type executor func(context.Context, *job.Job) (*nsjail.Result, error)
 
-func (f executor) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+func (f executor) Execute(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
 	return f(ctx, j)
 }
 
@@ -43,26 +44,26 @@ func BenchmarkWrappers(b *testing.B) {
 	if err := p.Seal(); err != nil {
 		b.Fatal(err)
 	}
-	logged := audit.Wrap(metrics.New(metrics.Options{}).Wrap(r), log)
-	wrapped := executor(func(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+	logged := audit.Wrap(metrics.New(metrics.Options{}).Wrap(job.On(r)), log)
+	wrapped := executor(func(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
 		p.Decide(j)
 		return logged.Execute(ctx, j)
 	})
-	one := func(e nsjail.Executor) time.Duration {
+	one := func(e job.Executor) time.Duration {
 		start := time.Now()
-		j := &nsjail.Job{ID: "run", Agent: "bench", Spec: nsjail.Spec{Args: []string{"/bin/true"}}, Stdout: io.Discard, Stderr: io.Discard}
+		j := &job.Job{ID: "run", Agent: "bench", Spec: nsjail.Spec{Args: []string{"/bin/true"}}, Stdout: io.Discard, Stderr: io.Discard}
 		if _, err := e.Execute(context.Background(), j); err != nil {
 			b.Fatal(err)
 		}
 		return time.Since(start)
 	}
 	for range 20 {
-		one(r)
+		one(job.On(r))
 		one(wrapped)
 	}
 	var ratios, bare, with []time.Duration
 	for b.Loop() {
-		x, y := one(r), one(wrapped)
+		x, y := one(job.On(r)), one(wrapped)
 		bare, with = append(bare, x), append(with, y)
 		ratios = append(ratios, y*1000/x)
 	}

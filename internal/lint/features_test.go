@@ -15,6 +15,7 @@ import (
 
 	"brig/agent/audit"
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/agent/token"
 	"brig/agent/workspace"
@@ -30,7 +31,7 @@ type row struct{ asked, brig, code, test string }
 
 // kinds are the words that say what a name in backquotes after them is a field of, until the next such word.
 var kinds = map[string][]reflect.Type{
-	"Spec": {reflect.TypeFor[nsjail.Spec]()}, "report": {reflect.TypeFor[nsjail.Result]()}, "refusal": {reflect.TypeFor[nsjail.Refusal]()},
+	"Spec": {reflect.TypeFor[nsjail.Spec]()}, "report": {reflect.TypeFor[nsjail.Result]()}, "refusal": {reflect.TypeFor[job.Refusal]()},
 	"egress": {reflect.TypeFor[network.Policy]()}, "rule": {reflect.TypeFor[network.Rule]()}, "record": {reflect.TypeFor[egress.Event]()},
 	"summary": {reflect.TypeFor[egress.Summary]()}, "request": {reflect.TypeFor[engine.Request]()}, "answer": {reflect.TypeFor[engine.Response]()},
 	"sandbox": {reflect.TypeFor[engine.SandboxRequest](), reflect.TypeFor[engine.SandboxInfo]()}, "entry": {reflect.TypeFor[workspace.Entry]()},
@@ -251,7 +252,7 @@ func TestFeatureRowsCanFail(t *testing.T) {
 // ended is an Executor that runs nothing, remembers what was to be run and reports many failures.
 type ended struct{ spec *nsjail.Spec }
 
-func (e ended) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+func (e ended) Execute(_ context.Context, j *job.Job) (*nsjail.Result, error) {
 	*e.spec = j.Spec
 	return &nsjail.Result{Status: nsjail.StatusTimeout, ExitCode: -1, Signal: "SIGKILL", TimedOut: true, LimitsHit: []string{"wall"}, Usage: nsjail.NoUsage(),
 		Output: nsjail.Output{StdoutBytes: 7, StderrBytes: 8, StderrDropped: 9}, Violation: &nsjail.Violation{Syscall: "mount", Count: 2},
@@ -262,7 +263,7 @@ func (e ended) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error)
 // answer.
 func TestRequestAndAnswer(t *testing.T) {
 	var s nsjail.Spec
-	e := must.Get(engine.New(engine.Options{Wrap: func(nsjail.Executor) nsjail.Executor { return ended{&s} }}))(t)
+	e := must.Get(engine.New(engine.Options{Wrap: func(job.Executor) job.Executor { return ended{&s} }}))(t)
 	defer e.Close()
 	var r engine.Request
 	if err := json.Unmarshal([]byte(`{"cmd":["id"],"memory":"64m","cpus":0.5,"timeout":90,"env":{"A":"b"},"cwd":"/tmp","network":["example.org:443"]}`), &r); err != nil {
@@ -286,7 +287,7 @@ func TestAuditSaysHowARunEnded(t *testing.T) {
 	log, err := audit.Open(audit.Options{Path: path})
 	must.Do(t, err)
 	defer log.Close()
-	must.Get(audit.Wrap(ended{new(nsjail.Spec)}, log).Execute(t.Context(), &nsjail.Job{ID: "r"}))(t)
+	must.Get(audit.Wrap(ended{new(nsjail.Spec)}, log).Execute(t.Context(), &job.Job{ID: "r"}))(t)
 	text, err := os.ReadFile(path)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	last := lines[len(lines)-1]

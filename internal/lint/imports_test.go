@@ -29,12 +29,13 @@ const (
 	bwrap   = "brig/cmd/brig/internal/bwrap"
 	bench   = "brig/cmd/brig-bench/internal/"
 	daemon  = "brig/cmd/brigd/internal/"
+	jobs    = "brig/agent/job"
 )
 
 // ground are the packages that every other may import.
 var ground = []string{"brig/internal/owned", "brig/internal/strictjson", "brig/internal/sys", "brig/internal/words"}
 
-// wrappers each take an Executor and give one, or prepare a Job; they know nsjail and not each other.
+// wrappers each take an Executor and return one, or prepare a Job; they know nsjail and Jobs, and not each other.
 var wrappers = []string{"brig/agent/workspace", "brig/agent/keep", "brig/agent/lang", "brig/agent/text", "brig/agent/policy", "brig/agent/token", "brig/agent/audit", "brig/agent/share"}
 
 // ours lists which packages of this module a package may import; imports run down, never up or across. A package that
@@ -84,15 +85,16 @@ var ours = map[string][]string{
 	"brig/denial":               {"brig/netns/egress", "brig/netns/egress/policy", "brig/seccomp"},
 	"brig/nsjail":               {"brig/denial", program, spec, host, planner, ordered, warm, keeper, ghost, doctor, starter, "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	"brig/agent/keep":           {},
-	"brig/agent/workspace":      {"brig/nsjail", "brig/layer"},
+	jobs:                        {"brig/nsjail"},
+	"brig/agent/workspace":      {"brig/nsjail", "brig/layer", jobs},
 	"brig/image/asroot":         {"brig/image", "brig/nsjail"},
-	"brig/agent/lang":           {"brig/nsjail"},
+	"brig/agent/lang":           {"brig/nsjail", jobs},
 	"brig/agent/text":           {},
-	"brig/agent/share":          {"brig/nsjail", "brig/agent/policy"},
-	"brig/agent/policy":         {"brig/nsjail", "brig/netns/egress/policy"},
-	"brig/agent/token":          {"brig/nsjail"},
-	"brig/agent/audit":          {"brig/denial", "brig/nsjail"},
-	"brig/agent/engine":         append([]string{"brig/gitview", "brig/image", "brig/image/asroot", "brig/nsjail", "brig/changes", "brig/netns/egress", "brig/netns/egress/policy"}, wrappers...),
+	"brig/agent/share":          {"brig/nsjail", "brig/agent/policy", jobs},
+	"brig/agent/policy":         {"brig/nsjail", "brig/netns/egress/policy", jobs},
+	"brig/agent/token":          {jobs},
+	"brig/agent/audit":          {"brig/denial", "brig/nsjail", jobs},
+	"brig/agent/engine":         append([]string{"brig/gitview", "brig/image", "brig/image/asroot", "brig/nsjail", "brig/changes", "brig/netns/egress", "brig/netns/egress/policy", jobs}, wrappers...),
 	"brig/learn":                {"brig/nsjail"},
 	"brig/learn/trace":          {"brig/learn"},
 	"brig/cmd/brig":             {isolate, bwrap, convert, convert + "/docker", convert + "/compose", convert + "/nsjail", "brig/denial", "brig/learn", "brig/learn/trace", "brig/nsjail", "brig/agent/text", "brig/netns/egress", "brig/netns/egress/policy", "brig/internal/cli", "brig/image", "brig/image/asroot", "brig/changes", "brig/gitview", "brig/layer"},
@@ -102,31 +104,31 @@ var ours = map[string][]string{
 	convert + "/nsjail":         {convert, "brig/nsjail"},
 	convert + "/docker":         {convert, "brig/nsjail", "brig/internal/cli"},
 	bwrap:                       {convert, "brig/nsjail", "brig/internal/cli", "brig/netns/egress/policy"},
-	"brig/cmd/brigd":            append([]string{"brig/internal/cli", "brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "batch", daemon + "config", daemon + "files", daemon + "front", daemon + "images", daemon + "listen", daemon + "live", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "queue", daemon + "remote", daemon + "tokencmd", daemon + "tools/yamljson", daemon + "trace", daemon + "verify"}, wrappers...),
-	daemon + "admit":            {"brig/nsjail"},
-	daemon + "api":              {"brig/nsjail", "brig/agent/engine", daemon + "front", daemon + "live", daemon + "schema"},
-	daemon + "batch":            {"brig/nsjail", "brig/agent/engine", daemon + "front", daemon + "listen", daemon + "verbs"},
-	daemon + "auditcmd":         {"brig/nsjail", "brig/agent/audit", "brig/agent/token", daemon + "verbs"},
+	"brig/cmd/brigd":            append([]string{"brig/internal/cli", "brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "batch", daemon + "config", daemon + "files", daemon + "front", daemon + "images", daemon + "listen", daemon + "live", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "queue", daemon + "remote", daemon + "tokencmd", daemon + "tools/yamljson", daemon + "trace", daemon + "verify", jobs}, wrappers...),
+	daemon + "admit":            {jobs},
+	daemon + "api":              {"brig/nsjail", "brig/agent/engine", daemon + "front", daemon + "live", daemon + "schema", jobs},
+	daemon + "batch":            {"brig/nsjail", "brig/agent/engine", daemon + "front", daemon + "listen", daemon + "verbs", jobs},
+	daemon + "auditcmd":         {"brig/agent/audit", "brig/agent/token", daemon + "verbs"},
 	daemon + "config":           {"brig/internal/cli", "brig/nsjail", "brig/agent/audit", "brig/agent/engine", "brig/agent/share", "brig/agent/workspace", daemon + "admit", daemon + "files", daemon + "listen"},
-	daemon + "fakes":            {"brig/nsjail", "brig/agent/engine", daemon + "front", daemon + "live"},
+	daemon + "fakes":            {"brig/agent/engine", daemon + "front", daemon + "live", jobs},
 	daemon + "files":            {},
-	daemon + "front":            {"brig/nsjail", "brig/agent/engine", daemon + "admit", daemon + "live", daemon + "schema", daemon + "trace"},
+	daemon + "front":            {"brig/agent/engine", daemon + "admit", daemon + "live", daemon + "schema", daemon + "trace", jobs},
 	daemon + "images":           {"brig/image", "brig/layer", "brig/nsjail", daemon + "verbs"},
-	daemon + "listen":           {"brig/nsjail", daemon + "files"},
-	daemon + "live":             {"brig/nsjail"},
-	daemon + "mcp":              {"brig/nsjail", "brig/agent/engine", "brig/agent/text", daemon + "front", daemon + "schema", daemon + "tools"},
-	daemon + "metrics":          {"brig/nsjail", "brig/agent/policy", "brig/netns/egress"},
-	daemon + "policycmd":        {"brig/nsjail", "brig/agent/policy", daemon + "files", daemon + "verbs"},
-	daemon + "remote":           {"brig/nsjail", "brig/agent/engine", "brig/agent/workspace", daemon + "admit", daemon + "front", daemon + "live"},
-	daemon + "queue":            {"brig/nsjail", "brig/agent/engine", "brig/agent/token", daemon + "front"},
+	daemon + "listen":           {daemon + "files"},
+	daemon + "live":             {"brig/nsjail", jobs},
+	daemon + "mcp":              {"brig/nsjail", "brig/agent/engine", "brig/agent/text", daemon + "front", daemon + "schema", daemon + "tools", jobs},
+	daemon + "metrics":          {"brig/nsjail", "brig/agent/policy", "brig/netns/egress", jobs},
+	daemon + "policycmd":        {"brig/nsjail", "brig/agent/policy", daemon + "files", daemon + "verbs", jobs},
+	daemon + "remote":           {"brig/nsjail", "brig/agent/engine", "brig/agent/workspace", daemon + "admit", daemon + "front", daemon + "live", jobs},
+	daemon + "queue":            {"brig/nsjail", "brig/agent/engine", "brig/agent/token", daemon + "front", jobs},
 	"brig/cmd/brigd-queue":      {"brig/internal/cli"},
 	daemon + "schema":           {"brig/nsjail", "brig/agent/engine"},
 	daemon + "verbs":            {},
 	daemon + "verify":           {"brig/internal/attack", "brig/internal/rig", "brig/netns/egress/policy", "brig/nsjail", "brig/testdata"},
-	daemon + "tokencmd":         {"brig/nsjail", "brig/agent/policy", "brig/agent/token", daemon + "files", daemon + "listen", daemon + "verbs"},
-	daemon + "tools":            {"brig/nsjail", "brig/agent/engine", "brig/netns/egress/policy", daemon + "files", daemon + "schema"},
+	daemon + "tokencmd":         {"brig/agent/policy", "brig/agent/token", daemon + "files", daemon + "listen", daemon + "verbs", jobs},
+	daemon + "tools":            {"brig/agent/engine", "brig/netns/egress/policy", daemon + "files", daemon + "schema", jobs},
 	daemon + "tools/yamljson":   {daemon + "files"},
-	daemon + "trace":            {"brig/nsjail"},
+	daemon + "trace":            {jobs},
 	"brig/cmd/brig-bench":       {bench + "load", bench + "machine", bench + "measure", bench + "peers", bench + "report", bench + "result"},
 	bench + "load":              {bench + "peers"},
 	bench + "machine":           {"brig/cgroup", bench + "result"},

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
-	"brig/nsjail"
 )
 
 // bench runs jobs through a Gate in a bubble of package synctest, whose clock moves only when everybody waits: the
@@ -42,7 +42,7 @@ func (b *bench) do(ctx context.Context, caller string, d time.Duration) {
 	release, err := b.g.Enter(ctx, caller)
 	b.mu.Lock()
 	if err != nil {
-		var r *nsjail.Refusal
+		var r *job.Refusal
 		if errors.As(err, &r) {
 			b.errs[r.Code]++
 		} else {

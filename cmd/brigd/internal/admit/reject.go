@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // The codes of Rejected.Refusal.
@@ -26,7 +26,7 @@ const (
 // Rejected is the error for a run that was not admitted.
 type Rejected struct {
 	// Refusal has Layer "queue" and one of the codes.
-	Refusal *nsjail.Refusal
+	Refusal *job.Refusal
 	// RetryAfter is the time after which a new attempt makes sense; it is positive.
 	RetryAfter time.Duration
 }
@@ -46,7 +46,7 @@ func (r *Rejected) RetrySeconds() int {
 func (g *Gate) refuse(code string, retry time.Duration) *Rejected {
 	r := &Rejected{RetryAfter: max(retry, time.Millisecond)}
 	again := fmt.Sprintf("send the same request again in %d s", r.RetrySeconds())
-	r.Refusal = &nsjail.Refusal{Code: code, Layer: "queue", NextSteps: []string{again}}
+	r.Refusal = &job.Refusal{Code: code, Layer: "queue", NextSteps: []string{again}}
 	switch code {
 	case codeQueueFull:
 		r.Refusal.Message = "as many runs wait as may wait"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"brig/agent/engine"
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // Another agent's things are unknown.
@@ -42,7 +42,7 @@ func TestCrossAgent(t *testing.T) {
 }
 
 // verify knows one token.
-func verify(token string, _ time.Time) (engine.Caller, *nsjail.Refusal) {
+func verify(token string, _ time.Time) (engine.Caller, *job.Refusal) {
 	if token != "good" {
 		return engine.Caller{}, no("token", "token_signature", "", "the token was altered", "ask for another")
 	}
@@ -80,7 +80,7 @@ func TestTCP(t *testing.T) {
 		Origins: []string{"https://good.example"},
 		Health:  func() map[string]string { return map[string]string{"secret": "x"} }})
 	careless := newRig(t, Options{Engine: f,
-		Authenticate: func(*http.Request) (engine.Caller, *nsjail.Refusal) { return engine.Caller{}, nil }})
+		Authenticate: func(*http.Request) (engine.Caller, *job.Refusal) { return engine.Caller{}, nil }})
 	get := func(g *rig, path, headers string) int {
 		t.Helper()
 		answers := g.raw("tcp", "GET "+path+" HTTP/1.1\r\n"+headers+"Connection: close\r\n\r\n")

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/admit"
-	"brig/nsjail"
 )
 
 func TestRun(t *testing.T) {
@@ -160,7 +160,7 @@ func (g *gate) Enter(context.Context, string) (func(), error) {
 	}
 }
 
-func later(no *nsjail.Refusal) error {
+func later(no *job.Refusal) error {
 	return &admit.Rejected{Refusal: no, RetryAfter: 1500 * time.Millisecond}
 }
 

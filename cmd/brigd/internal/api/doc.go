@@ -21,6 +21,6 @@
 //
 // # Answers
 //
-// A run that took place is answered with 200, whatever its result. If nothing has run, the answer is an nsjail.Refusal
+// A run that took place is answered with 200, whatever its result. If nothing has run, the answer is a job.Refusal
 // with the matching status: see statusOf.
 package api

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/fakes"
 	"brig/nsjail"
 )
@@ -30,7 +31,7 @@ func (f *fake) do(ctx context.Context, r *engine.Request, stream func(engine.Eve
 	if code, ok := strings.CutPrefix(r.Code, "refuse "); ok {
 		code, layer, _ := strings.Cut(code, " ")
 		resp.Status, resp.ExitCode, resp.Error = "refused", -1,
-			&nsjail.Refusal{Message: "no", Code: code, Layer: layer, Rule: "r", NextSteps: []string{"do else"}}
+			&job.Refusal{Message: "no", Code: code, Layer: layer, Rule: "r", NextSteps: []string{"do else"}}
 		return resp
 	}
 	say := func(kind, data string) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/schema"
-	"brig/nsjail"
 )
 
 type object = map[string]any
@@ -169,5 +169,5 @@ func failure(status int) object {
 		h["Allow"] = header("Allow")
 	}
 	return object{"description": http.StatusText(status), "headers": h,
-		"content": object{jsonType: object{"schema": ref(nsjail.Refusal{})}}}
+		"content": object{jsonType: object{"schema": ref(job.Refusal{})}}}
 }

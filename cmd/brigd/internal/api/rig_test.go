@@ -19,10 +19,10 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/fakes"
 	"brig/cmd/brigd/internal/front"
 	"brig/internal/test/must"
-	"brig/nsjail"
 )
 
 // rig is a server at a Unix socket and by TCP, and a client that holds each request and answer against the OpenAPI
@@ -47,7 +47,7 @@ type Options = front.Options
 
 func filled(o Options) Options {
 	if o.Authenticate == nil { // it knows no token
-		o.Authenticate = func(r *http.Request) (c engine.Caller, _ *nsjail.Refusal) {
+		o.Authenticate = func(r *http.Request) (c engine.Caller, _ *job.Refusal) {
 			if r.Header.Get("Authorization") != "" {
 				return c, no("auth", "tokens_unknown", "", "no tokens are known", "send none")
 			}
@@ -59,8 +59,8 @@ func filled(o Options) Options {
 
 // bearer is an authenticator that has the token in the header Authorization verified.
 func bearer(verify func(token string, now time.Time) (engine.Caller,
-	*nsjail.Refusal)) func(*http.Request) (engine.Caller, *nsjail.Refusal) {
-	return func(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+	*job.Refusal)) func(*http.Request) (engine.Caller, *job.Refusal) {
+	return func(r *http.Request) (engine.Caller, *job.Refusal) {
 		values := r.Header.Values("Authorization")
 		if len(values) == 0 {
 			return engine.Caller{}, nil
@@ -219,7 +219,7 @@ func (g *rig) refused(status int, code, method, path, body string, headers ...st
 
 func (g *rig) isRefusal(r *reply, code string) *reply {
 	g.Helper()
-	var no nsjail.Refusal
+	var no job.Refusal
 	if err := json.Unmarshal(r.text, &no); err != nil || no.Message == "" || no.Code != code || no.Layer == "" ||
 		len(no.NextSteps) == 0 {
 		g.Errorf("%s %s: not a refusal %q that helps: %s (%v)", r.Request.Method, r.Request.URL, code, r.text, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/live"
 	"brig/nsjail"
@@ -195,7 +196,7 @@ func components() []any {
 		engine.ChangeSet{}, engine.ApplyRequest{}, engine.Applied{}, ChangeList{},
 		engine.ImageInfo{}, ImageList{}, engine.Violation{}, nsjail.Denial{}, engine.Truncated{}, engine.Language{},
 		engine.FileInfo{}, engine.TreeStats{},
-		nsjail.Refusal{}, nsjail.Usage{}, nsjail.LiveUsage{},
+		job.Refusal{}, nsjail.Usage{}, nsjail.LiveUsage{},
 		SandboxList{}, RunList{}, live.Run{}, RunInfo{}, engine.Delivery{},
 		front.QueueInfo{}, front.WorkerInfo{}, front.DeadRun{},
 		FileList{}, PathAllowed{}, LanguageList{}, StdinTaken{}, Version{}, Health{}}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/agent/token"
 	"brig/internal/test/must"
-	"brig/nsjail"
 )
 
 // A run is steered by the token that has started it, by those that it was made from, and by its agent without any: the
@@ -26,7 +26,7 @@ func TestNarrowedTokensSteerNoWiderRun(t *testing.T) {
 	if o, err := token.Mint(private, token.Block{Agent: "ci"}); err == nil {
 		other = o.Text()
 	}
-	g := newRig(t, Options{Engine: newFake(), Authenticate: func(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+	g := newRig(t, Options{Engine: newFake(), Authenticate: func(r *http.Request) (engine.Caller, *job.Refusal) {
 		if r.Header.Get("Authorization") == "" {
 			return engine.Caller{Agent: "ci"}, nil // a key, say
 		}

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/internal/test/certs"
 	"brig/internal/test/must"
-	"brig/nsjail"
 )
 
 // A client certificate is enough by TCP; over HTTP/2 everything is as over HTTP/1.
@@ -24,7 +24,7 @@ func TestClientCertificates(t *testing.T) {
 	servers.Issue("server")
 	clients.Issue("alice")
 	o := filled(Options{Engine: newFake(), BodyTime: 200 * time.Millisecond,
-		Authenticate: func(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+		Authenticate: func(r *http.Request) (engine.Caller, *job.Refusal) {
 			return engine.Caller{Agent: r.TLS.VerifiedChains[0][0].Subject.CommonName}, nil
 		}})
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)

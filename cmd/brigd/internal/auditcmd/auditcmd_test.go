@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"brig/agent/audit"
+	"brig/agent/job"
 	"brig/agent/token"
 	"brig/internal/test/must"
 	"brig/nsjail"
@@ -27,25 +28,25 @@ func cli(t *testing.T, code int, args ...string) (out, errs string) {
 	return o.String(), e.String()
 }
 
-type executor func(j *nsjail.Job) (*nsjail.Result, error)
+type executor func(j *job.Job) (*nsjail.Result, error)
 
-func (f executor) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error) { return f(j) }
+func (f executor) Execute(_ context.Context, j *job.Job) (*nsjail.Result, error) { return f(j) }
 
 // written is a log of three runs, one of them refused, one with a hostile name.
 func written(t *testing.T, key ed25519.PrivateKey) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := must.Get(audit.Open(audit.Options{Path: path, Key: key}))(t)
-	e := audit.Wrap(executor(func(j *nsjail.Job) (*nsjail.Result, error) {
+	e := audit.Wrap(executor(func(j *job.Job) (*nsjail.Result, error) {
 		if j.Verdict.Refusal != nil {
 			return nil, j.Verdict.Refusal
 		}
 		return &nsjail.Result{Status: nsjail.StatusFailed, ExitCode: 3, Usage: nsjail.NoUsage()}, nil
 	}), l)
-	no := &nsjail.Job{ID: "r2", Agent: "b", Token: "t2"}
-	no.Refuse(&nsjail.Refusal{Message: "not that", Code: "command_not_allowed", Layer: "policy"})
-	for _, j := range []*nsjail.Job{{ID: "r1", Agent: "a"}, no, {ID: "r3 ok\n\x1b[31m\u202e", Agent: "a", Language: "\u009b2J"}} {
-		if _, err := e.Execute(context.Background(), j); err != nil && !errors.As(err, new(*nsjail.Refusal)) {
+	no := &job.Job{ID: "r2", Agent: "b", Token: "t2"}
+	no.Refuse(&job.Refusal{Message: "not that", Code: "command_not_allowed", Layer: "policy"})
+	for _, j := range []*job.Job{{ID: "r1", Agent: "a"}, no, {ID: "r3 ok\n\x1b[31m\u202e", Agent: "a", Language: "\u009b2J"}} {
+		if _, err := e.Execute(context.Background(), j); err != nil && !errors.As(err, new(*job.Refusal)) {
 			t.Fatal(err)
 		}
 	}

@@ -20,10 +20,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/listen"
 	"brig/cmd/brigd/internal/verbs"
-	"brig/nsjail"
 )
 
 // Usage is the help text.
@@ -123,7 +123,7 @@ const exitTimeout = 124
 // tokenVar names the variable with a capability token.
 const tokenVar = "BRIGD_TOKEN"
 
-// call sends a request and decodes the JSON answer into out, if that is not nil. A refusal is a *nsjail.Refusal, and
+// call sends a request and decodes the JSON answer into out, if that is not nil. A refusal is a *job.Refusal, and
 // after is when to ask again, or 0.
 func (c *client) call(ctx context.Context, method, path string, body []byte, out any, header ...string) (
 	after time.Duration, err error) {
@@ -150,7 +150,7 @@ func (c *client) call(ctx context.Context, method, path string, body []byte, out
 	case err != nil:
 		return time.Second, err
 	case w.StatusCode >= 300:
-		no := &nsjail.Refusal{Message: w.Status, Layer: "request"}
+		no := &job.Refusal{Message: w.Status, Layer: "request"}
 		_ = json.Unmarshal(text, no) // without JSON, the refusal has the status only
 		if seconds, err := strconv.Atoi(w.Header.Get("Retry-After")); err == nil {
 			after = time.Duration(seconds) * time.Second

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/internal/sys"
 	"brig/nsjail"
 )
@@ -56,7 +57,7 @@ func (c *client) mapJobs(ctx context.Context, _ []string) (err error) {
 		return err
 	}
 	defer jobs.Close()
-	var no *nsjail.Refusal // what it refuses, each job reports
+	var no *job.Refusal // what it refuses, each job reports
 	if _, err := c.call(ctx, "GET", "/healthz", nil, nil); err != nil && !errors.As(err, &no) {
 		return err
 	}
@@ -185,7 +186,7 @@ func (b *batch) do(ctx context.Context, w work) error {
 	for {
 		l := line{Job: w.n, Result: &engine.Response{}}
 		after, err := b.call(ctx, "POST", "/v1/run", w.text, l.Result, key...)
-		var no *nsjail.Refusal
+		var no *job.Refusal
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"brig/agent/engine"
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // Engine is an engine without jails: files are in memory, and a run is what the test makes of it.
@@ -45,8 +45,8 @@ func New(do func(ctx context.Context, r *engine.Request, stream func(engine.Even
 var epoch = time.Unix(1e9, 0).UTC()
 
 // Refuse returns the refusal of something that is not there, or not possible.
-func Refuse(code, what string) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: what, Code: code, Layer: "sandbox", NextSteps: []string{"list them"}}
+func Refuse(code, what string) *job.Refusal {
+	return &job.Refusal{Message: what, Code: code, Layer: "sandbox", NextSteps: []string{"list them"}}
 }
 
 // Run implements front.Engine.

@@ -7,9 +7,9 @@ import (
 	"net/http"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/live"
-	"brig/nsjail"
 )
 
 var _ front.Engine = (*Engine)(nil)
@@ -30,7 +30,7 @@ func Options(o front.Options) front.Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Authenticate == nil {
-		o.Authenticate = func(*http.Request) (c engine.Caller, no *nsjail.Refusal) { return c, nil }
+		o.Authenticate = func(*http.Request) (c engine.Caller, no *job.Refusal) { return c, nil }
 	}
 	if o.Ready == nil {
 		o.Ready = func() bool { return true }

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/live"
 	"brig/cmd/brigd/internal/trace"
-	"brig/nsjail"
 )
 
 // Headers between brigds of a queue.
@@ -29,7 +29,7 @@ const (
 	FileHeader = "Brig-File"
 )
 
-// Engine has the methods of *engine.Engine. A caller sees the text of an error only if it is a *nsjail.Refusal; others
+// Engine has the methods of *engine.Engine. A caller sees the text of an error only if it is a *job.Refusal; others
 // are internal errors.
 type Engine interface {
 	Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response
@@ -139,7 +139,7 @@ type Options struct {
 	// Trace begins the span of an HTTP request, and end ends it.
 	Trace func(*http.Request) (traced *http.Request, end func(status int))
 	// Authenticate returns who sends an HTTP request.
-	Authenticate func(*http.Request) (engine.Caller, *nsjail.Refusal)
+	Authenticate func(*http.Request) (engine.Caller, *job.Refusal)
 	// Hosts are the names, without port, by which a TCP client may call this server: others are refused, as a name that an
 	// attacker has pointed here (DNS rebinding). "localhost" and the address that it has connected to are always right.
 	Hosts []string

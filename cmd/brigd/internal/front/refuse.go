@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/admit"
 	"brig/cmd/brigd/internal/schema"
-	"brig/nsjail"
 )
 
 // statuses maps codes to their HTTP status; other codes have the status of their layer.
@@ -52,18 +52,18 @@ var layers = map[string]int{"request": 400, "auth": 401, "token": 403, "policy":
 	"sandbox": 409, "jail": 500}
 
 // Refuse returns a refusal.
-func Refuse(layer, code, rule, message string, next ...string) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: message, Code: code, Layer: layer, Rule: rule, NextSteps: next}
+func Refuse(layer, code, rule, message string, next ...string) *job.Refusal {
+	return &job.Refusal{Message: message, Code: code, Layer: layer, Rule: rule, NextSteps: next}
 }
 
 // AsRefusal returns the refusal that an error is or wraps, or nil.
-func AsRefusal(err error) *nsjail.Refusal {
-	r, _ := errors.AsType[*nsjail.Refusal](err)
+func AsRefusal(err error) *job.Refusal {
+	r, _ := errors.AsType[*job.Refusal](err)
 	return r
 }
 
 // Later returns a refusal as an error that tells the caller when to ask again, unless after is 0.
-func Later(no *nsjail.Refusal, after time.Duration) error {
+func Later(no *job.Refusal, after time.Duration) error {
 	if after <= 0 {
 		return no
 	}
@@ -71,7 +71,7 @@ func Later(no *nsjail.Refusal, after time.Duration) error {
 }
 
 // refusalOf converts any error to a refusal. An error that is not a refusal is internal: its text is only logged.
-func refusalOf(err error) (r *nsjail.Refusal, known bool) {
+func refusalOf(err error) (r *job.Refusal, known bool) {
 	var bad *schema.Error
 	switch {
 	case errors.As(err, &r):

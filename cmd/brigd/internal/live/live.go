@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -32,15 +33,15 @@ type jail struct {
 }
 
 // Wrap returns an Executor that registers each jail of next while it runs.
-func (t *Table) Wrap(next nsjail.Executor) nsjail.Executor { return executor{t, next} }
+func (t *Table) Wrap(next job.Executor) job.Executor { return executor{t, next} }
 
 type executor struct {
 	*Table
-	next nsjail.Executor
+	next job.Executor
 }
 
 // Execute runs a Job.
-func (e executor) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+func (e executor) Execute(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
 	started := j.Started
 	j.Started = func(c *nsjail.Cmd) {
 		e.runs.Store(j.ID, jail{j.Sandbox, c})

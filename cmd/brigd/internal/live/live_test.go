@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
 // begins is an Executor that starts a jail without a control group, and looks at the table then.
 type begins struct{ look func() }
 
-func (b begins) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+func (b begins) Execute(_ context.Context, j *job.Job) (*nsjail.Result, error) {
 	if j.Started(&nsjail.Cmd{}); b.look != nil {
 		b.look()
 	}
@@ -21,7 +22,7 @@ func (b begins) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error
 
 func TestTable(t *testing.T) {
 	table, told := &Table{}, 0
-	job := &nsjail.Job{ID: "run_b", Sandbox: "sb", Started: func(*nsjail.Cmd) { told++ }}
+	j := &job.Job{ID: "run_b", Sandbox: "sb", Started: func(*nsjail.Cmd) { told++ }}
 	_, err := table.Wrap(begins{func() {
 		if r := table.Run("run_b"); r.ID != "run_b" || r.Usage != nil || !strings.Contains(r.NoUsage, "no control group") {
 			t.Errorf("%+v", r)
@@ -33,11 +34,11 @@ func TestTable(t *testing.T) {
 			if list := table.In("other"); list == nil || len(list) != 0 {
 				t.Errorf("%+v", list)
 			}
-		}}).Execute(t.Context(), &nsjail.Job{ID: "run_a", Sandbox: "sb"})
+		}}).Execute(t.Context(), &job.Job{ID: "run_a", Sandbox: "sb"})
 		if memory, tasks := table.Sum(); memory != 0 || tasks != 0 {
 			t.Errorf("%v %v", memory, tasks)
 		}
-	}}).Execute(t.Context(), job)
+	}}).Execute(t.Context(), j)
 	if err == nil || told != 1 {
 		t.Errorf("%v, told %d times", err, told)
 	}

@@ -8,12 +8,12 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 type changesOut struct {
 	Changes []engine.ChangeSet `json:"changes"` // what runs have changed in their copies of shares, the newest first
-	Error   *nsjail.Refusal    `json:"error,omitempty"`
+	Error   *job.Refusal       `json:"error,omitempty"`
 }
 
 type diffIn struct {
@@ -22,14 +22,14 @@ type diffIn struct {
 }
 
 type diffOut struct {
-	Diff  string          `json:"diff"`           // the changes, as git diff writes them
-	More  bool            `json:"more,omitempty"` // the end is missing: name paths
-	Error *nsjail.Refusal `json:"error,omitempty"`
+	Diff  string       `json:"diff"`           // the changes, as git diff writes them
+	More  bool         `json:"more,omitempty"` // the end is missing: name paths
+	Error *job.Refusal `json:"error,omitempty"`
 }
 
 type applyOut struct {
 	Applied *engine.Applied `json:"applied,omitempty"` // what was applied
-	Error   *nsjail.Refusal `json:"error,omitempty"`
+	Error   *job.Refusal    `json:"error,omitempty"`
 }
 
 // changeTools returns the tools for change sets. Without apply there is none that changes a share.
@@ -38,10 +38,10 @@ func changeTools(apply bool) []*tool {
 		define[noArgs, changesOut]("list_changes", "List change sets",
 			"Lists what runs have changed in their copies of shares (mode cow). The shares change when a set is applied.",
 			sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},
-			func(no *nsjail.Refusal) any { return &changesOut{Changes: []engine.ChangeSet{}, Error: no} }, listChanges),
+			func(no *job.Refusal) any { return &changesOut{Changes: []engine.ChangeSet{}, Error: no} }, listChanges),
 		define[diffIn, diffOut]("diff_changes", "Show a change set", "Shows a change set as git diff does.",
 			sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},
-			func(no *nsjail.Refusal) any { return &diffOut{Error: no} }, diffChanges),
+			func(no *job.Refusal) any { return &diffOut{Error: no} }, diffChanges),
 	}
 	if !apply {
 		return list
@@ -50,7 +50,7 @@ func changeTools(apply bool) []*tool {
 		"Changes the share on the server's machine as a run has changed its copy: all of the set, or the paths that are "+
 			"named. Nothing changes if a file of the share is not as the run has seen it.",
 		sdk.ToolAnnotations{DestructiveHint: yes(), OpenWorldHint: no()},
-		func(no *nsjail.Refusal) any { return &applyOut{Error: no} }, applyChanges))
+		func(no *job.Refusal) any { return &applyOut{Error: no} }, applyChanges))
 }
 
 func listChanges(_ context.Context, c *call, _ *noArgs) *sdk.CallToolResult {

@@ -9,16 +9,16 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/schema"
 	"brig/cmd/brigd/internal/tools"
-	"brig/nsjail"
 )
 
 type noArgs struct{}
 
 type languagesOut struct {
 	Languages []engine.Language `json:"languages"` // what run_code can run here
-	Error     *nsjail.Refusal   `json:"error,omitempty"`
+	Error     *job.Refusal      `json:"error,omitempty"`
 }
 
 // builtin returns the tools that every server has.
@@ -27,7 +27,7 @@ func builtin() []*tool {
 	return append(list, define[noArgs, languagesOut]("list_languages", "List languages",
 		"Lists the languages that run_code can run on this machine.",
 		sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},
-		func(no *nsjail.Refusal) any { return &languagesOut{Languages: []engine.Language{}, Error: no} },
+		func(no *job.Refusal) any { return &languagesOut{Languages: []engine.Language{}, Error: no} },
 		func(_ context.Context, c *call, _ *noArgs) *sdk.CallToolResult {
 			out := &languagesOut{Languages: append([]engine.Language{}, c.Engine.Languages()...)}
 			var b strings.Builder

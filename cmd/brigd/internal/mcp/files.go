@@ -14,8 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/agent/text"
-	"brig/nsjail"
 )
 
 type pathIn struct {
@@ -36,7 +36,7 @@ type readOut struct {
 	Encoding string           `json:"encoding,omitempty"`    // text, base64, or a picture's type: it is an image block
 	Offset   int64            `json:"offset"`                // the first byte of content
 	Next     int64            `json:"next_offset,omitempty"` // where to go on; left out at the end of the file
-	Error    *nsjail.Refusal  `json:"error,omitempty"`
+	Error    *job.Refusal     `json:"error,omitempty"`
 }
 
 type writeIn struct {
@@ -49,7 +49,7 @@ type writeIn struct {
 type fileOut struct {
 	File    *engine.FileInfo `json:"file,omitempty"`    // what was written
 	Deleted string           `json:"deleted,omitempty"` // the path that is gone
-	Error   *nsjail.Refusal  `json:"error,omitempty"`
+	Error   *job.Refusal     `json:"error,omitempty"`
 }
 
 type listIn struct {
@@ -60,14 +60,14 @@ type listIn struct {
 type listOut struct {
 	Files []engine.FileInfo `json:"files"` // what is there
 	More  bool              `json:"more"`  // there are files that are not listed: list a directory of it
-	Error *nsjail.Refusal   `json:"error,omitempty"`
+	Error *job.Refusal      `json:"error,omitempty"`
 }
 
 func fileTools() []*tool {
 	return []*tool{
 		define[readIn, readOut]("read_file", "Read a file", "Reads a file of the session: below /input, /work or /output.",
 			sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},
-			func(no *nsjail.Refusal) any { return &readOut{Error: no} }, readFile),
+			func(no *job.Refusal) any { return &readOut{Error: no} }, readFile),
 		define[writeIn, fileOut]("write_file", "Write a file",
 			"Writes a file of the session, with the directories above it: below /input (read-only for programs), /work or "+
 				"/output. What it held is replaced.",
@@ -75,18 +75,18 @@ func fileTools() []*tool {
 		define[listIn, listOut]("list_files", "List files",
 			fmt.Sprintf("Lists a directory of the session, %d entries at most.", maxListed),
 			sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},
-			func(no *nsjail.Refusal) any { return &listOut{Files: []engine.FileInfo{}, Error: no} }, listFiles),
+			func(no *job.Refusal) any { return &listOut{Files: []engine.FileInfo{}, Error: no} }, listFiles),
 		define[pathIn, fileOut]("delete_file", "Delete a file",
 			"Deletes a file of the session, or a directory with everything in it.",
 			sdk.ToolAnnotations{DestructiveHint: yes(), IdempotentHint: true, OpenWorldHint: no()}, refusedFile, deleteFile),
 	}
 }
 
-func refusedFile(no *nsjail.Refusal) any { return &fileOut{Error: no} }
+func refusedFile(no *job.Refusal) any { return &fileOut{Error: no} }
 
 // bad returns the refusal of one argument.
 func (c *call) bad(argument, message, next string) *sdk.CallToolResult {
-	return c.refuse(&nsjail.Refusal{Message: argument + ": " + message, Code: "invalid_argument", Layer: "request",
+	return c.refuse(&job.Refusal{Message: argument + ": " + message, Code: "invalid_argument", Layer: "request",
 		Rule: c.tool.def.Name + ": " + argument, NextSteps: []string{next}})
 }
 

@@ -14,8 +14,8 @@ import (
 	"sync"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/front"
-	"brig/nsjail"
 )
 
 // refuse returns a refusal.
@@ -83,7 +83,7 @@ func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string, a
 }
 
 // messages are for callers of MCP in place of those of package front with the same codes.
-var messages = map[string]*nsjail.Refusal{
+var messages = map[string]*job.Refusal{
 	"host_not_allowed": refuse("request", "host_not_allowed", "Host", "this server is not called by that name",
 		"Call it by localhost or by its address, or start it with --host and this name."),
 	"origin_not_allowed": refuse("auth", "origin_not_allowed", "Origin",
@@ -93,7 +93,7 @@ var messages = map[string]*nsjail.Refusal{
 
 // ownWords returns an error of package front in the words of this one.
 func ownWords(err error) error {
-	no, ok := err.(*nsjail.Refusal)
+	no, ok := err.(*job.Refusal)
 	if !ok {
 		return err
 	}
@@ -183,7 +183,7 @@ func read(v *front.Visit) error {
 }
 
 // find returns a session of the caller, or a new one for "". Another caller's session is reported as unknown.
-func (s *Server) find(c engine.Caller, who, id string, probe bool) (*session, *nsjail.Refusal) {
+func (s *Server) find(c engine.Caller, who, id string, probe bool) (*session, *job.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id != "" {

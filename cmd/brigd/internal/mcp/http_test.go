@@ -12,16 +12,16 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/internal/test/must"
-	"brig/nsjail"
 )
 
 // byToken is an authenticator for which the token is the agent's name. It refuses "bad" and requests without a token.
-func byToken(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+func byToken(r *http.Request) (engine.Caller, *job.Refusal) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	agent, _, _ := strings.Cut(token, ":")
 	if token == "Bearer" || agent == "" || agent == "bad" {
-		return engine.Caller{}, &nsjail.Refusal{Message: "no token", Code: "unauthenticated", Layer: "auth"}
+		return engine.Caller{}, &job.Refusal{Message: "no token", Code: "unauthenticated", Layer: "auth"}
 	}
 	return engine.Caller{Agent: agent}, nil
 }

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -124,7 +125,7 @@ func yes() *bool { b := true; return &b }
 
 func no() *bool { b := false; return &b }
 
-func refusedRun(no *nsjail.Refusal) any {
+func refusedRun(no *job.Refusal) any {
 	return &engine.Response{Status: "refused", ExitCode: -1, Error: no}
 }
 

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // session is one MCP session with its calls and its sandbox.
@@ -92,7 +92,7 @@ func (x *session) watch(next sdk.MethodHandler) sdk.MethodHandler {
 }
 
 // begin registers a call. Its context ends with the session. The caller must call done.
-func (x *session) begin(ctx context.Context) (_ context.Context, done func(), no *nsjail.Refusal) {
+func (x *session) begin(ctx context.Context) (_ context.Context, done func(), no *job.Refusal) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ended {
@@ -147,7 +147,7 @@ func (x *session) close() {
 func (x *session) who() engine.Caller { return *x.caller.Load() }
 
 // box returns the id of the session's sandbox, which it creates if necessary.
-func (x *session) box(ctx context.Context) (string, *nsjail.Refusal) {
+func (x *session) box(ctx context.Context) (string, *job.Refusal) {
 	x.making.Lock()
 	defer x.making.Unlock()
 	if x.sandbox != "" {
@@ -162,7 +162,7 @@ func (x *session) box(ctx context.Context) (string, *nsjail.Refusal) {
 }
 
 // lost forgets a sandbox that has expired, so that the next call gets a new one, and returns a refusal that tells it.
-func (x *session) lost(id string, no *nsjail.Refusal) *nsjail.Refusal {
+func (x *session) lost(id string, no *job.Refusal) *job.Refusal {
 	if id == "" || no.Layer != "sandbox" {
 		return no
 	}
@@ -181,8 +181,8 @@ func (x *session) lost(id string, no *nsjail.Refusal) *nsjail.Refusal {
 }
 
 // asRefusal converts an error of the engine to the form that a model reads.
-func asRefusal(err error) *nsjail.Refusal {
-	if no, ok := errors.AsType[*nsjail.Refusal](err); ok {
+func asRefusal(err error) *job.Refusal {
+	if no, ok := errors.AsType[*job.Refusal](err); ok {
 		return no
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, errEnded) || errors.Is(err, errGone) {

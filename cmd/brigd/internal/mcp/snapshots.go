@@ -8,7 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 type snapshotIn struct {
@@ -19,23 +19,23 @@ type snapshotOut struct {
 	Snapshot *engine.SnapshotInfo `json:"snapshot,omitempty"` // what was taken
 	Restored string               `json:"restored,omitempty"` // whose files the session has now
 	Deleted  string               `json:"deleted,omitempty"`  // the id that is gone
-	Error    *nsjail.Refusal      `json:"error,omitempty"`
+	Error    *job.Refusal         `json:"error,omitempty"`
 }
 
 type snapshotsOut struct {
 	Snapshots []engine.SnapshotInfo `json:"snapshots"` // the oldest first
-	Error     *nsjail.Refusal       `json:"error,omitempty"`
+	Error     *job.Refusal          `json:"error,omitempty"`
 }
 
 func snapshotTools() []*tool {
-	refused := func(no *nsjail.Refusal) any { return &snapshotOut{Error: no} }
+	refused := func(no *job.Refusal) any { return &snapshotOut{Error: no} }
 	return []*tool{
 		define[noArgs, snapshotOut]("take_snapshot", "Take a snapshot",
 			"Keeps the files of the session as they are now, to come back to by restore_snapshot. It stays until it is deleted.",
 			sdk.ToolAnnotations{DestructiveHint: no(), OpenWorldHint: no()}, refused, takeSnapshot),
 		define[noArgs, snapshotsOut]("list_snapshots", "List snapshots", "Lists the snapshots, of earlier sessions too.",
 			sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},
-			func(no *nsjail.Refusal) any { return &snapshotsOut{Snapshots: []engine.SnapshotInfo{}, Error: no} }, listSnapshots),
+			func(no *job.Refusal) any { return &snapshotsOut{Snapshots: []engine.SnapshotInfo{}, Error: no} }, listSnapshots),
 		define[snapshotIn, snapshotOut]("restore_snapshot", "Restore a snapshot",
 			"Replaces all files of the session by those of a snapshot, and ends what runs.",
 			sdk.ToolAnnotations{DestructiveHint: yes(), IdempotentHint: true, OpenWorldHint: no()}, refused, restoreSnapshot),

@@ -10,8 +10,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/schema"
-	"brig/nsjail"
 )
 
 // tool is the definition of a tool, shared by all sessions.
@@ -22,7 +22,7 @@ type tool struct {
 	// mounts reports whether it has an argument for shares.
 	mounts bool
 	// refused is the structured content of a refusal.
-	refused func(*nsjail.Refusal) any
+	refused func(*job.Refusal) any
 }
 
 // call is one call of a tool.
@@ -34,7 +34,7 @@ type call struct {
 }
 
 // define returns a tool with arguments of type In and structured content of type Out.
-func define[In, Out any](name, title, description string, hints sdk.ToolAnnotations, refused func(*nsjail.Refusal) any,
+func define[In, Out any](name, title, description string, hints sdk.ToolAnnotations, refused func(*job.Refusal) any,
 	do func(ctx context.Context, c *call, in *In) *sdk.CallToolResult) *tool {
 	t := &tool{refused: refused}
 	arguments := schema.For[In]()
@@ -57,7 +57,7 @@ func (x *session) handler(t *tool) sdk.ToolHandler {
 		defer func() {
 			if why := recover(); why != nil { // a panic in the SDK's goroutine would end the process and all sessions
 				x.Logger.Error("an MCP tool has panicked", "tool", t.def.Name, "why", why, "stack", string(debug.Stack()))
-				res = c.refuse(&nsjail.Refusal{Message: "the server has made a mistake", Code: "internal", Layer: "request",
+				res = c.refuse(&job.Refusal{Message: "the server has made a mistake", Code: "internal", Layer: "request",
 					NextSteps: []string{"Tell the operator of the server, whose log says more."}})
 			}
 		}()
@@ -80,7 +80,7 @@ func (x *session) handler(t *tool) sdk.ToolHandler {
 }
 
 // decode parses arguments strictly. A null counts as absent: models write it for what they leave out.
-func decode(data json.RawMessage, in any, name string, required []string) *nsjail.Refusal {
+func decode(data json.RawMessage, in any, name string, required []string) *job.Refusal {
 	if len(data) == 0 {
 		data = json.RawMessage("{}")
 	}
@@ -110,7 +110,7 @@ func decode(data json.RawMessage, in any, name string, required []string) *nsjai
 	if step := shellStep(name, members); step != "" {
 		return refuse("request", "wrong_type", name+": cmd", "cmd is a list of words, and no shell reads it.", step)
 	}
-	no := &nsjail.Refusal{Message: err.Error(), Code: "invalid_argument", Layer: "request", Rule: name,
+	no := &job.Refusal{Message: err.Error(), Code: "invalid_argument", Layer: "request", Rule: name,
 		NextSteps: []string{"Correct the arguments and call " + name + " again."}}
 	if e, ok := errors.AsType[*schema.Error](err); ok {
 		no.Message, no.Code = strings.TrimPrefix(e.Path+": ", ": ")+e.Message+".", e.Code
@@ -137,9 +137,9 @@ func shellStep(name string, members map[string]json.RawMessage) string {
 }
 
 // refuse returns the result of a refused call.
-func (c *call) refuse(no *nsjail.Refusal) *sdk.CallToolResult { return refusal(c.tool.refused(no), no) }
+func (c *call) refuse(no *job.Refusal) *sdk.CallToolResult { return refusal(c.tool.refused(no), no) }
 
-func refusal(structured any, no *nsjail.Refusal) *sdk.CallToolResult {
+func refusal(structured any, no *job.Refusal) *sdk.CallToolResult {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Refused (%s, %s): %s\n", no.Layer, no.Code, sentence(no.Message))
 	if no.Rule != "" {

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -259,7 +260,7 @@ func TestGate(t *testing.T) {
 	client, _ := connect(t, service1(t,
 		Options{Engine: newFake(), Gate: gate(func() (func(), error) {
 			if full {
-				return nil, &nsjail.Refusal{Message: "the queue is full", Code: "queue_full", Layer: "queue",
+				return nil, &job.Refusal{Message: "the queue is full", Code: "queue_full", Layer: "queue",
 					NextSteps: []string{"wait 3 seconds"}}
 			}
 			in.Add(1)

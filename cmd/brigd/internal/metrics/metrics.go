@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"brig/agent/job"
 	"brig/nsjail"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -136,15 +137,15 @@ func (m *Metrics) Waited(d time.Duration) { m.wait.Observe(d.Seconds()) }
 func (m *Metrics) Rejected(code string) { m.rejected.WithLabelValues(known(code, rejections)).Inc() }
 
 // Wrap returns an Executor that counts the runs of next.
-func (m *Metrics) Wrap(next nsjail.Executor) nsjail.Executor { return &counted{m, next} }
+func (m *Metrics) Wrap(next job.Executor) job.Executor { return &counted{m, next} }
 
 type counted struct {
 	*Metrics
-	next nsjail.Executor
+	next job.Executor
 }
 
 // Execute runs a Job and counts it, refused or not.
-func (c *counted) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+func (c *counted) Execute(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
 	if seen, ok := ctx.Value(seenKey{}).(*atomic.Bool); ok {
 		seen.Store(true)
 	}
@@ -154,7 +155,7 @@ func (c *counted) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, e
 	}
 	start := time.Now()
 	r, err := c.run(ctx, j)
-	var no *nsjail.Refusal
+	var no *job.Refusal
 	switch {
 	case errors.As(err, &no):
 		c.refused(no)
@@ -170,7 +171,7 @@ func (c *counted) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, e
 	return r, err
 }
 
-func (c *counted) run(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+func (c *counted) run(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
 	c.active.Inc()
 	defer c.active.Dec()
 	return c.next.Execute(ctx, j)
@@ -180,9 +181,9 @@ type seenKey struct{}
 
 // Request marks a request that should become a Job. If the request is refused before that, done counts the refusal. A
 // nil Refusal counts nothing.
-func (m *Metrics) Request(ctx context.Context) (marked context.Context, done func(*nsjail.Refusal)) {
+func (m *Metrics) Request(ctx context.Context) (marked context.Context, done func(*job.Refusal)) {
 	seen := new(atomic.Bool)
-	return context.WithValue(ctx, seenKey{}, seen), func(no *nsjail.Refusal) {
+	return context.WithValue(ctx, seenKey{}, seen), func(no *job.Refusal) {
 		if no != nil && !seen.Load() {
 			m.refused(no)
 		}

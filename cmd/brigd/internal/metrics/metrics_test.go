@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/netns/egress"
 	"brig/nsjail"
@@ -26,7 +27,7 @@ type answer struct {
 	seen   func()
 }
 
-func (a answer) Execute(context.Context, *nsjail.Job) (*nsjail.Result, error) {
+func (a answer) Execute(context.Context, *job.Job) (*nsjail.Result, error) {
 	if a.seen != nil {
 		a.seen()
 	}
@@ -43,7 +44,7 @@ func all() Options {
 }
 
 // run executes one Job.
-func run(t *testing.T, m *Metrics, a answer, j *nsjail.Job) {
+func run(t *testing.T, m *Metrics, a answer, j *job.Job) {
 	t.Helper()
 	r, err := m.Wrap(a).Execute(t.Context(), j)
 	if r != a.result || err != a.err {
@@ -87,7 +88,7 @@ func TestRun(t *testing.T) {
 			egress.VerdictError: 1, "odd": 1},
 			Sent: 100, Received: 1000, Unrecorded: 1, LinesDropped: 2}}
 	run(t, m, answer{result: result, seen: func() { active = testutil.ToFloat64(m.active) }},
-		&nsjail.Job{Agent: "an agent's name"})
+		&job.Job{Agent: "an agent's name"})
 	if active != 1 || testutil.ToFloat64(m.active) != 0 {
 		t.Errorf("active: %v while it runs, %v afterwards", active, testutil.ToFloat64(m.active))
 	}
@@ -129,15 +130,15 @@ func TestRun(t *testing.T) {
 func TestOtherEnds(t *testing.T) {
 	m := New(Options{})
 	// all unknown: negative
-	run(t, m, answer{result: &nsjail.Result{Status: nsjail.StatusOK, Usage: nsjail.NoUsage()}}, &nsjail.Job{})
-	no := &nsjail.Refusal{Layer: "policy"}
-	run(t, m, answer{err: no}, &nsjail.Job{Verdict: nsjail.Verdict{Refusal: no}})
-	run(t, m, answer{err: &nsjail.Refusal{Layer: "made up"}}, &nsjail.Job{})
-	run(t, m, answer{err: &nsjail.Refusal{Layer: "audit"}}, &nsjail.Job{})
-	run(t, m, answer{err: errors.New("no jail")}, &nsjail.Job{})
+	run(t, m, answer{result: &nsjail.Result{Status: nsjail.StatusOK, Usage: nsjail.NoUsage()}}, &job.Job{})
+	no := &job.Refusal{Layer: "policy"}
+	run(t, m, answer{err: no}, &job.Job{Verdict: job.Verdict{Refusal: no}})
+	run(t, m, answer{err: &job.Refusal{Layer: "made up"}}, &job.Job{})
+	run(t, m, answer{err: &job.Refusal{Layer: "audit"}}, &job.Job{})
+	run(t, m, answer{err: errors.New("no jail")}, &job.Job{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Wrap(answer{err: ctx.Err()}).Execute(ctx, &nsjail.Job{}); err == nil {
+	if _, err := m.Wrap(answer{err: ctx.Err()}).Execute(ctx, &job.Job{}); err == nil {
 		t.Error("no error")
 	}
 	m.Waited(2e9)
@@ -160,11 +161,11 @@ func TestOtherEnds(t *testing.T) {
 // A request that is refused before it is a Job counts once, and so does one that is a Job.
 func TestRequest(t *testing.T) {
 	m := New(Options{})
-	no := &nsjail.Refusal{Layer: "policy"}
+	no := &job.Refusal{Layer: "policy"}
 	for _, becomes := range []bool{false, true} {
 		ctx, done := m.Request(t.Context())
 		if becomes {
-			if _, err := m.Wrap(answer{err: no}).Execute(ctx, &nsjail.Job{Verdict: nsjail.Verdict{Refusal: no}}); err == nil {
+			if _, err := m.Wrap(answer{err: no}).Execute(ctx, &job.Job{Verdict: job.Verdict{Refusal: no}}); err == nil {
 				t.Error("it has run")
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/netns/egress"
 	"brig/nsjail"
@@ -131,7 +132,7 @@ func (m *Metrics) histograms() {
 }
 
 // refused counts a refusal.
-func (m *Metrics) refused(r *nsjail.Refusal) {
+func (m *Metrics) refused(r *job.Refusal) {
 	m.executions.WithLabelValues(statusRefused).Inc()
 	m.refusals.WithLabelValues(known(r.Layer, layers)).Inc()
 	if r.Layer == "audit" {
@@ -212,7 +213,7 @@ func (m *Metrics) roots(names []string) {
 }
 
 // shown counts the image and the shares of a run. Their names are the operator's.
-func (m *Metrics) shown(j *nsjail.Job) {
+func (m *Metrics) shown(j *job.Job) {
 	if j.Image != nil {
 		m.images.WithLabelValues(j.Image.Name).Inc()
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/nsjail"
 )
@@ -141,8 +142,8 @@ func (c *command) explain(policies []string) (a answer, err error) {
 }
 
 // job returns the run to explain.
-func (c *command) job() (*nsjail.Job, error) {
-	j := &nsjail.Job{Language: c.language}
+func (c *command) job() (*job.Job, error) {
+	j := &job.Job{Language: c.language}
 	if c.spec != "" {
 		data, err := c.read(c.spec)
 		if err != nil {
@@ -164,7 +165,7 @@ func (c *command) job() (*nsjail.Job, error) {
 }
 
 // verdict returns the answer about a run that a policy has decided on.
-func verdict(j *nsjail.Job) (a answer) {
+func verdict(j *job.Job) (a answer) {
 	no := j.Verdict.Refusal
 	value := map[string]any{"allowed": no == nil, "error": no, "narrowed": append([]string{}, j.Verdict.Narrowed...)}
 	a.value = value

@@ -31,7 +31,7 @@ func TestOneMessageStarts(t *testing.T) {
 		if step.before != nil {
 			step.before()
 		}
-		d := &delivery{Worker: &Worker{Queue: q}, number: step.message, j: job{ID: "run_6", Tracked: true}}
+		d := &delivery{Worker: &Worker{Queue: q}, number: step.message, j: queued{ID: "run_6", Tracked: true}}
 		if starts, err := d.claim(t.Context(), &engine.Delivery{}); starts != step.starts || err != nil {
 			t.Errorf("step %d, message %d: it starts the run: %v, %v", i, step.message, starts, err)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/front"
-	"brig/nsjail"
 )
 
 // Headers of a message in the stream of runs that were given up.
@@ -45,7 +45,7 @@ func (d *delivery) bury(reason string) {
 	}
 	d.dead.Add(1)
 	d.Queue.o.Logger.Error("a run is given up", "run", id, "reason", reason)
-	d.finish(d.j.refuse(d.Queue.o.Record, &nsjail.Refusal{Code: givenUp, Layer: "queue", Message: reason,
+	d.finish(d.j.refuse(d.Queue.o.Record, &job.Refusal{Code: givenUp, Layer: "queue", Message: reason,
 		NextSteps: []string{"look for what it does to the machine that runs it", "brig queue requeue " + id +
 			" lets it run again"}}))
 }
@@ -54,7 +54,7 @@ func (d *delivery) bury(reason string) {
 // message. Its owner is in the record of its submission, if there is one.
 func (d *delivery) unreadable(ctx context.Context, number uint64, why error) {
 	id := idOf(d.m.Header.Get(objectHeader))
-	if d.j = (job{ID: id}); id == "" {
+	if d.j = (queued{ID: id}); id == "" {
 		d.j.ID = "unreadable-" + strconv.FormatUint(number, 10)
 		d.bury(why.Error())
 		return
@@ -112,7 +112,7 @@ func (q *Queue) Requeue(ctx context.Context, id string) error {
 	}
 	old, err := s.GetLastMsgForSubject(ctx, deadSubject+id)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return &nsjail.Refusal{Code: "run_unknown", Layer: "request", Message: "no run with this id was given up",
+		return &job.Refusal{Code: "run_unknown", Layer: "request", Message: "no run with this id was given up",
 			NextSteps: []string{"brig queue lists them"}}
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func (q *Queue) Requeue(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	var j job
+	var j queued
 	if json.Unmarshal(body, &j) == nil { // its caller does not wait any more, and its output is for the result
 		j.Reply, j.Stream, j.Watch, j.Tracked = "", false, false, true
 		if body, err = json.Marshal(&j); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/front"
 	"brig/nsjail"
 )
@@ -18,7 +19,7 @@ import (
 // Front puts runs into the queue and waits for their results.
 type Front struct {
 	*Queue
-	count func(engine.Caller) *nsjail.Refusal
+	count func(engine.Caller) *job.Refusal
 	// counted reports whether count has a ledger for a caller.
 	counted func(engine.Caller) bool
 	inbox   string
@@ -31,7 +32,7 @@ type Front struct {
 }
 
 // NewFront returns a Front. count counts a run in the ledger of the caller's token.
-func NewFront(q *Queue, count func(engine.Caller) *nsjail.Refusal) (*Front, error) {
+func NewFront(q *Queue, count func(engine.Caller) *job.Refusal) (*Front, error) {
 	f := &Front{Queue: q, count: count, counted: func(c engine.Caller) bool { return c.Grant != nil },
 		inbox: nats.NewInbox() + ".", waiters: map[string][]*waiter{},
 		asking: turns{busy: map[string]chan struct{}{}}, filling: turns{busy: map[string]chan struct{}{}},
@@ -50,7 +51,7 @@ func (f *Front) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	id := runID(c, r)
 	w := f.wait(id)
 	defer f.forget(id, w)
-	j := &job{ID: id, Reply: f.inbox + id, Stream: stream != nil, Tracked: r.Key != ""}
+	j := &queued{ID: id, Reply: f.inbox + id, Stream: stream != nil, Tracked: r.Key != ""}
 	w.stream, w.only = stream, stream != nil
 	if stream == nil {
 		w.stream = r.Watch
@@ -116,7 +117,7 @@ func (f *Front) settle(id string, w *waiter, a *engine.Response) {
 
 // Submit puts a run into the queue and returns its id. The result is found later, by Lookup.
 func (f *Front) Submit(ctx context.Context, c engine.Caller, r *engine.Request) (id string, refused *engine.Response) {
-	j := &job{ID: runID(c, r), Tracked: true}
+	j := &queued{ID: runID(c, r), Tracked: true}
 	if a := f.submit(ctx, c, r, j); a != nil && a.Error != nil && a.Queue == nil {
 		return "", a
 	}

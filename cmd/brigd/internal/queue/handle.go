@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/front"
 	"brig/nsjail"
 )
@@ -22,7 +23,7 @@ type delivery struct {
 	m      *nats.Msg
 	number uint64 // of the message
 	tries  int    // this one included
-	j      job
+	j      queued
 	double bool // another message starts the run
 	seq    int  // of the next message to the Front
 	owed   int  // events since the Front's last answer
@@ -158,14 +159,14 @@ func (d *delivery) beat() (stop func()) {
 }
 
 // caller returns who has asked for a run. A token is verified again: it may have been revoked meanwhile.
-func (o *WorkerOptions) caller(agent, token string, rules []byte) (c engine.Caller, no *nsjail.Refusal) {
+func (o *WorkerOptions) caller(agent, token string, rules []byte) (c engine.Caller, no *job.Refusal) {
 	c = engine.Caller{Agent: agent, Counted: true}
 	if c.Rules, no = o.Book.read(rules); no != nil {
 		return c, no
 	}
 	if token == "" {
 		if o.RequireToken {
-			return c, &nsjail.Refusal{Code: "token_required", Layer: "token",
+			return c, &job.Refusal{Code: "token_required", Layer: "token",
 				Message:   "the worker runs nothing without a capability token, and the run has none",
 				NextSteps: []string{"send a token with the request"}}
 		}
@@ -176,7 +177,7 @@ func (o *WorkerOptions) caller(agent, token string, rules []byte) (c engine.Call
 		return c, no
 	}
 	if of.Agent != "" && agent != "" && of.Agent != agent {
-		return c, &nsjail.Refusal{Code: "agent_mismatch", Layer: "auth",
+		return c, &job.Refusal{Code: "agent_mismatch", Layer: "auth",
 			Message: "the run is of another agent than its token"}
 	}
 	if c.Grant = of.Grant; of.Agent != "" {

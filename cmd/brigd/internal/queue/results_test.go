@@ -80,7 +80,7 @@ func TestHandedWithoutConfirmation(t *testing.T) {
 	f := &Front{Queue: q, waiters: map[string][]*waiter{}}
 	q.front.Store(f)
 	in := f.wait("run_5").in
-	d := &delivery{Worker: &Worker{Queue: q, pull: t.Context()}, m: nats.NewMsg("x"), j: job{ID: "run_5"}}
+	d := &delivery{Worker: &Worker{Queue: q, pull: t.Context()}, m: nats.NewMsg("x"), j: queued{ID: "run_5"}}
 	d.finish(&engine.Response{ID: "run_5"})
 	if len(in) != 1 || (<-in).result == nil {
 		t.Error("the caller does not have the result")

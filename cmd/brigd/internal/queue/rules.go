@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/front"
-	"brig/nsjail"
 )
 
 // maxRules is how many Rules are remembered: each front of the queue has one.
@@ -26,7 +26,7 @@ type RuleBook struct {
 
 // read returns the Rules in a text, or nil if they demand nothing else than this process does. Nothing runs by Rules
 // that cannot be read.
-func (b *RuleBook) read(text []byte) (*engine.Rules, *nsjail.Refusal) {
+func (b *RuleBook) read(text []byte) (*engine.Rules, *job.Refusal) {
 	if len(text) == 0 || bytes.Equal(text, b.Own) {
 		return nil, nil
 	}
@@ -47,14 +47,14 @@ func (b *RuleBook) read(text []byte) (*engine.Rules, *nsjail.Refusal) {
 	return r, nil
 }
 
-func unruled(why error) *nsjail.Refusal {
-	return &nsjail.Refusal{Code: "rules_unreadable", Layer: "policy", Rule: "rules",
+func unruled(why error) *job.Refusal {
+	return &job.Refusal{Code: "rules_unreadable", Layer: "policy", Rule: "rules",
 		Message:   "the worker cannot read what the brigd that took the request demands: " + why.Error(),
 		NextSteps: []string{"ask the operator to run the same version of brigd everywhere"}}
 }
 
 // Authenticate returns who has sent a request to Sandboxes.
-func (o *WorkerOptions) Authenticate(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+func (o *WorkerOptions) Authenticate(r *http.Request) (engine.Caller, *job.Refusal) {
 	rules, err := base64.StdEncoding.DecodeString(r.Header.Get(front.RulesHeader))
 	if err != nil {
 		return engine.Caller{}, unruled(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 const (
@@ -139,7 +139,7 @@ func (q *Queue) Place(ctx context.Context) (string, error) {
 	case err == nil:
 		return string(m.Data), nil
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, context.DeadlineExceeded) && q.nc.IsConnected():
-		return "", &nsjail.Refusal{Code: "no_worker", Layer: "queue", Message: "no worker has room for a sandbox at present",
+		return "", &job.Refusal{Code: "no_worker", Layer: "queue", Message: "no worker has room for a sandbox at present",
 			NextSteps: []string{"send the same request again in a few seconds", "delete sandboxes, or start another worker"}}
 	}
 	return "", unavailable(err)
@@ -162,7 +162,7 @@ func (q *Queue) Present(ctx context.Context) (list []string, err error) {
 
 // Lost returns the refusal of a request whose worker does not answer, or did not answer to its end. sandbox is whether
 // it is about one there.
-func (q *Queue) Lost(worker string, sandbox bool, err error) *nsjail.Refusal {
+func (q *Queue) Lost(worker string, sandbox bool, err error) *job.Refusal {
 	if !q.nc.IsConnected() {
 		return unavailable(err)
 	}
@@ -173,12 +173,12 @@ func (q *Queue) Lost(worker string, sandbox bool, err error) *nsjail.Refusal {
 		}
 	}
 	if err != nil && sandbox {
-		return &nsjail.Refusal{Code: "sandbox_gone", Layer: "sandbox", Rule: "worker",
+		return &job.Refusal{Code: "sandbox_gone", Layer: "sandbox", Rule: "worker",
 			Message: "the worker " + worker + ", which has the sandbox, was lost or does not answer",
 			NextSteps: []string{"make a sandbox from a snapshot of it, if there is one: GET /v1/snapshots lists them",
 				"ask again later if the worker keeps its sandboxes (--sandbox-store), and comes back"}}
 	}
-	return &nsjail.Refusal{Code: "worker_gone", Layer: "queue",
+	return &job.Refusal{Code: "worker_gone", Layer: "queue",
 		Message:   "the connection to the worker " + worker + " was lost; what it has done of the request is not known",
 		NextSteps: []string{"send the same request again, if it may run twice"}}
 }

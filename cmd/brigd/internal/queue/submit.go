@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"brig/agent/engine"
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // posting is a run on its way into the queue. For one that may be asked for again, the record q.ID is made first: it is
@@ -20,7 +20,7 @@ import (
 type posting struct {
 	*Front
 	c        engine.Caller
-	j        *job
+	j        *queued
 	body     []byte
 	record   record // in the key q.ID, and its
 	revision uint64
@@ -28,7 +28,7 @@ type posting struct {
 }
 
 // submit puts a run into the queue. The response is nil if the run is there, and its result if it has ended before.
-func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, j *job) *engine.Response {
+func (f *Front) submit(ctx context.Context, c engine.Caller, r *engine.Request, j *queued) *engine.Response {
 	request := *r
 	request.Agent, request.ID = "", j.ID
 	p := &posting{Front: f, c: c, j: j}
@@ -208,17 +208,17 @@ func (p *posting) look(ctx context.Context) (a *engine.Response, known, later bo
 }
 
 // refuse records that the run is not put into the queue, and returns the response to it.
-func (p *posting) refuse(no *nsjail.Refusal) *engine.Response {
+func (p *posting) refuse(no *job.Refusal) *engine.Response {
 	return p.j.refuse(p.o.Record, no)
 }
 
 // reused is the refusal of another request with a key.
-var reused = &nsjail.Refusal{Code: "key_reused", Layer: "request", Rule: "Idempotency-Key",
+var reused = &job.Refusal{Code: "key_reused", Layer: "request", Rule: "Idempotency-Key",
 	Message:   "another request had this Idempotency-Key",
 	NextSteps: []string{"send another key, or none", "send the earlier request as it was"}}
 
 // gone is the refusal of a request for a result that is not kept any more.
-var gone = &nsjail.Refusal{Code: "result_gone", Layer: "queue",
+var gone = &job.Refusal{Code: "result_gone", Layer: "queue",
 	Message:   "the run has ended, and its result is not kept any more",
 	NextSteps: []string{"run it again, with another Idempotency-Key if it had one"}}
 
@@ -264,7 +264,7 @@ func (p *posting) full(ctx context.Context) *engine.Response {
 	if !p.again && !p.fits(p.body) {
 		p.drop(ctx, p.files, bodyName(p.j.ID, digest(p.c.Key())))
 	}
-	a := p.refuse(&nsjail.Refusal{Code: "queue_full", Layer: "queue", Rule: "queue",
+	a := p.refuse(&job.Refusal{Code: "queue_full", Layer: "queue", Rule: "queue",
 		Message: "as many runs wait as may wait", NextSteps: []string{"send the same request again later, as " +
 			"Retry-After says", "or let your earlier runs end, or cancel them"}})
 	a.RetryAfter = p.rates.retry()

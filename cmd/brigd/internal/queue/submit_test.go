@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"brig/agent/engine"
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // asking returns a Front on a queue in memory, which counts the runs of tokens.
@@ -18,7 +18,7 @@ func asking(t *testing.T) (f *Front, files *objects, sent *published, counted *i
 	q, _, files, sent := memory(t)
 	counted = new(int)
 	return &Front{Queue: q, inbox: "here.", waiters: map[string][]*waiter{}, asking: turns{busy: map[string]chan struct{}{}},
-		count:   func(engine.Caller) *nsjail.Refusal { *counted++; return nil },
+		count:   func(engine.Caller) *job.Refusal { *counted++; return nil },
 		counted: func(c engine.Caller) bool { return c.Agent == "token" }}, files, sent, counted
 }
 
@@ -57,7 +57,7 @@ func TestRefusedLeavesNothing(t *testing.T) {
 	sent.broken = &jetstream.APIError{Description: "maximum messages per subject exceeded"}
 	for i, c := range []engine.Caller{{Agent: "bot"}, {Agent: "token"}} {
 		for _, r := range []*engine.Request{{Code: "x"}, {Code: "x", Key: "k"}} { // no body fits into a message here
-			a := f.submit(t.Context(), c, r, &job{ID: runID(c, r), Tracked: true})
+			a := f.submit(t.Context(), c, r, &queued{ID: runID(c, r), Tracked: true})
 			if a == nil || a.Error.Code != "queue_full" || len(files.has) > 0 {
 				t.Errorf("%v %+v: %v, %d objects", c, r, a, len(files.has))
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/nsjail"
 )
 
@@ -129,7 +130,7 @@ func (f *Front) await(ctx context.Context, id string, w *waiter) (*engine.Respon
 	}
 }
 
-var broken = &nsjail.Refusal{Code: "stream_broken", Layer: "queue",
+var broken = &job.Refusal{Code: "stream_broken", Layer: "queue",
 	Message:   "a part of the run's output was lost on its way from the worker; the run has ended",
 	NextSteps: []string{"run it again, if it may run twice", "ask for the whole answer instead of a stream"}}
 

@@ -9,13 +9,13 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"brig/agent/engine"
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // Runner is what a worker runs with: the engine of a brigd.
 type Runner interface {
 	Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response
-	Authenticate(bearer string, now time.Time) (engine.Caller, *nsjail.Refusal)
+	Authenticate(bearer string, now time.Time) (engine.Caller, *job.Refusal)
 	Languages() []engine.Language
 }
 

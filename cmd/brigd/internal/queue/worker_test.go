@@ -37,9 +37,9 @@ func TestCancelOfTwoDeliveries(t *testing.T) {
 	w := &Worker{Queue: &Queue{}, running: map[*delivery]context.CancelCauseFunc{}}
 	var ended int
 	for range 2 {
-		w.running[&delivery{j: job{ID: "run_3"}}] = func(error) { ended++ }
+		w.running[&delivery{j: queued{ID: "run_3"}}] = func(error) { ended++ }
 	}
-	w.running[&delivery{j: job{ID: "run_4"}}] = func(error) { t.Error("another run is cancelled") }
+	w.running[&delivery{j: queued{ID: "run_4"}}] = func(error) { t.Error("another run is cancelled") }
 	w.cancelled(nats.NewMsg(cancelSubject + "run_3"))
 	if ended != 2 {
 		t.Errorf("%d of two are cancelled", ended)

@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/front"
-	"brig/nsjail"
 )
 
 // Hub connects to workers: a queue.Queue.
@@ -34,21 +34,21 @@ type Hub interface {
 	// Dial connects to a worker; "" is this process.
 	Dial(ctx context.Context, worker string) (net.Conn, error)
 	// Lost returns the refusal of a request that a worker did not answer; sandbox is whether it is about one there.
-	Lost(worker string, sandbox bool, err error) *nsjail.Refusal
+	Lost(worker string, sandbox bool, err error) *job.Refusal
 }
 
 // Engine is a front.Engine.
 type Engine struct {
 	front.Engine // of this process
 	hub          Hub
-	count        func(engine.Caller) *nsjail.Refusal
+	count        func(engine.Caller) *job.Refusal
 	rules        string // for front.RulesHeader
 	client       http.Client
 }
 
 // New returns an Engine. count counts a run in the ledger of the caller's token; workers do not. rules are what is
 // demanded of each run and sandbox: engine.Rules as JSON, or nil.
-func New(own front.Engine, hub Hub, count func(engine.Caller) *nsjail.Refusal, rules []byte) *Engine {
+func New(own front.Engine, hub Hub, count func(engine.Caller) *job.Refusal, rules []byte) *Engine {
 	dial := func(ctx context.Context, _, address string) (net.Conn, error) {
 		return hub.Dial(ctx, strings.TrimPrefix(strings.TrimSuffix(address, ":80"), here))
 	}
@@ -134,7 +134,7 @@ func (e *Engine) do(q *request) (*http.Response, error) {
 		return w, nil
 	}
 	defer w.Body.Close()
-	no := &nsjail.Refusal{}
+	no := &job.Refusal{}
 	if err := json.NewDecoder(w.Body).Decode(no); err != nil {
 		return nil, e.lost(q, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/admit"
 	"brig/cmd/brigd/internal/front"
 	"brig/nsjail"
@@ -35,7 +36,7 @@ func (e *Engine) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 			a.Status = string(nsjail.StatusError)
 		}
 	} else if ctx.Err() == nil {
-		a.Status, a.Error = string(nsjail.StatusError), &nsjail.Refusal{Code: "internal", Layer: "jail", Message: err.Error()}
+		a.Status, a.Error = string(nsjail.StatusError), &job.Refusal{Code: "internal", Layer: "jail", Message: err.Error()}
 	}
 	var later *admit.Rejected
 	if errors.As(err, &later) {

@@ -18,7 +18,7 @@ import (
 )
 
 // described are the packages, or the files, whose types the faces show.
-var described = []string{"../../../../nsjail", "../../../../denial", "../../../../agent/engine", "../../../../agent/workspace", "../api", "../front", "../live", "../mcp",
+var described = []string{"../../../../nsjail", "../../../../denial", "../../../../agent/engine", "../../../../agent/job", "../../../../agent/workspace", "../api", "../front", "../live", "../mcp",
 	"../../../../cgroup/live_usage.go"}
 
 // TestDescriptions: descriptions.json is what the doc comments of the source say.
@@ -50,7 +50,7 @@ func TestDescriptions(t *testing.T) {
 	enc.SetIndent("", "\t")
 	must.Do(t, enc.Encode(found))
 	golden.File(t, "descriptions.json", text.String()) // docs/openapi.json of package api has them, too
-	if found["engine.Request.Timeout"] == "" || found["nsjail.Refusal.Code"] == "" {
+	if found["engine.Request.Timeout"] == "" || found["job.Refusal.Code"] == "" {
 		t.Errorf("the test has found no comments: %d", len(found))
 	}
 }
@@ -58,7 +58,7 @@ func TestDescriptions(t *testing.T) {
 // comments collects what is said of the fields of a struct that has some in JSON.
 func comments(found map[string]string, pkg string, g *ast.GenDecl, spec *ast.TypeSpec) {
 	s, ok := spec.Type.(*ast.StructType)
-	if !ok || !spec.Name.IsExported() && pkg != "mcp" || pkg == "nsjail" && spec.Name.Name != "Refusal" && spec.Name.Name != "Usage" {
+	if !ok || !spec.Name.IsExported() && pkg != "mcp" || pkg == "nsjail" && spec.Name.Name != "Usage" {
 		return
 	}
 	shown := false

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/agent/job"
 	"brig/agent/token"
 	"brig/cmd/brigd/internal/files"
 	"brig/cmd/brigd/internal/verbs"
-	"brig/nsjail"
 )
 
 // Usage is the help text.
@@ -54,7 +54,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // failed returns 1 for a token that is not valid.
 func failed(err error) (code int, text string) {
-	no, ok := errors.AsType[*nsjail.Refusal](err)
+	no, ok := errors.AsType[*job.Refusal](err)
 	if !ok {
 		return verbs.ExitUsage, err.Error()
 	}

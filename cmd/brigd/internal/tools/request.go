@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"brig/agent/engine"
+	"brig/agent/job"
 	"brig/cmd/brigd/internal/schema"
 	"brig/internal/words"
-	"brig/nsjail"
 )
 
 // The bounds of a call's run, in bytes: Linux accepts no longer element of argv (execve(2), MAX_ARG_STRLEN).
@@ -22,7 +22,7 @@ const (
 )
 
 // Request returns the run for a call of the tool, without running it. arguments is a JSON object.
-func (t *Tool) Request(arguments []byte) (*engine.Request, *nsjail.Refusal) {
+func (t *Tool) Request(arguments []byte) (*engine.Request, *job.Refusal) {
 	call, no := t.read(arguments)
 	if no != nil {
 		return nil, no
@@ -45,7 +45,7 @@ func (t *Tool) Request(arguments []byte) (*engine.Request, *nsjail.Refusal) {
 }
 
 // texts fills in stdin, variables and files.
-func (c *call) texts(r *engine.Request) (no *nsjail.Refusal) {
+func (c *call) texts(r *engine.Request) (no *job.Refusal) {
 	left := maxTexts
 	if r.Stdin, no = c.bounded(c.tool.stdin, &left, true); no != nil {
 		return no
@@ -64,7 +64,7 @@ func (c *call) texts(r *engine.Request) (no *nsjail.Refusal) {
 }
 
 // named expands the templates that name no parameter without a value.
-func (c *call) named(list []namedTemplate, left *int, nul bool) (texts map[string]string, no *nsjail.Refusal) {
+func (c *call) named(list []namedTemplate, left *int, nul bool) (texts map[string]string, no *job.Refusal) {
 	for _, e := range list {
 		if c.missing(e.value) {
 			continue
@@ -80,7 +80,7 @@ func (c *call) named(list []namedTemplate, left *int, nul bool) (texts map[strin
 }
 
 // bounded expands a template and subtracts its length from left, the remaining number of bytes.
-func (c *call) bounded(l template, left *int, nul bool) (string, *nsjail.Refusal) {
+func (c *call) bounded(l template, left *int, nul bool) (string, *job.Refusal) {
 	s, param := c.text(l)
 	if *left -= len(s); *left < 0 {
 		return "", c.refuse(param, "its value is too long", "send at most 8 MiB together")
@@ -100,7 +100,7 @@ type call struct {
 
 // read checks the arguments against the tool's parameters. A null counts as absent: models write it for what they leave
 // out.
-func (t *Tool) read(arguments []byte) (*call, *nsjail.Refusal) {
+func (t *Tool) read(arguments []byte) (*call, *job.Refusal) {
 	c := &call{tool: t, values: map[string]value{}}
 	if len(bytes.TrimSpace(arguments)) == 0 {
 		arguments = []byte("{}")
@@ -160,8 +160,8 @@ func (t *Tool) whichParams(name string) string {
 }
 
 // refuse refuses the call because of one parameter, or as a whole if param is "".
-func (c *call) refuse(param, what, fix string) *nsjail.Refusal {
-	r := &nsjail.Refusal{Code: "invalid_argument", Layer: "request", Rule: c.tool.Name, Message: what + "."}
+func (c *call) refuse(param, what, fix string) *job.Refusal {
+	r := &job.Refusal{Code: "invalid_argument", Layer: "request", Rule: c.tool.Name, Message: what + "."}
 	if param != "" {
 		r.Message, r.Rule = param+": "+what+".", c.tool.Name+": "+param
 	}
@@ -195,7 +195,7 @@ func (c *call) text(l template) (s, param string) {
 
 // element appends the expansion of one element of the file to argv. It appends nothing if a parameter of the element
 // has no value.
-func (c *call) element(e element, argv *[]string) *nsjail.Refusal {
+func (c *call) element(e element, argv *[]string) *job.Refusal {
 	if e.when != "" {
 		if v, ok := c.values[e.when]; !ok || !v.truth {
 			return nil
@@ -231,7 +231,7 @@ func (c *call) element(e element, argv *[]string) *nsjail.Refusal {
 
 // checkElement checks one expanded element of argv, which begins with the value of param, or with a literal if param is
 // "".
-func (c *call) checkElement(s, param string, operand bool) *nsjail.Refusal {
+func (c *call) checkElement(s, param string, operand bool) *job.Refusal {
 	if c.argv += len(s) + 1; len(s) > maxElement || c.argv > maxCommand {
 		return c.refuse(param, fmt.Sprintf("an argument of %d bytes is too long for a command", len(s)),
 			"send less, or write it into a file with write_file first")

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
 // Tracer does nothing in this build.
@@ -25,7 +25,7 @@ func (*Tracer) Request(r *http.Request) (traced *http.Request, end func(status i
 func (*Tracer) Gate(next Gate) Gate { return next }
 
 // Wrap returns next.
-func (*Tracer) Wrap(next nsjail.Executor) nsjail.Executor { return next }
+func (*Tracer) Wrap(next job.Executor) job.Executor { return next }
 
 // Close does nothing.
 func (*Tracer) Close(context.Context) error { return nil }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/agent/job"
 	"brig/nsjail"
 
 	"go.opentelemetry.io/otel"
@@ -111,15 +112,15 @@ func (g tracedGate) Enter(ctx context.Context, caller string) (func(), error) {
 }
 
 // Wrap returns an Executor that creates a span for each run.
-func (t *Tracer) Wrap(next nsjail.Executor) nsjail.Executor { return traced{t, next} }
+func (t *Tracer) Wrap(next job.Executor) job.Executor { return traced{t, next} }
 
 type traced struct {
 	*Tracer
-	next nsjail.Executor
+	next job.Executor
 }
 
 // Execute calls next in a span.
-func (t traced) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+func (t traced) Execute(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
 	start := time.Now()
 	ctx, span := t.tracer.Start(ctx, "run", trace.WithTimestamp(start),
 		trace.WithAttributes(attribute.String("brig.run.id", clip(j.ID)),
@@ -149,7 +150,7 @@ func (t traced) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, err
 
 // failed records an error. A refusal is recorded by its code, since its sentence may quote the payload.
 func (t *Tracer) failed(span trace.Span, err error) {
-	var no *nsjail.Refusal
+	var no *job.Refusal
 	switch {
 	case err == nil:
 	case errors.As(err, &no):

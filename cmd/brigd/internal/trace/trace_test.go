@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -24,7 +25,7 @@ type runner struct {
 	err    error
 }
 
-func (r runner) Execute(context.Context, *nsjail.Job) (*nsjail.Result, error) { return r.result, r.err }
+func (r runner) Execute(context.Context, *job.Job) (*nsjail.Result, error) { return r.result, r.err }
 
 // Either build passes everything on, with nowhere to send to.
 func TestPassesOn(t *testing.T) {
@@ -43,7 +44,7 @@ func passesOn(t *testing.T, tr *Tracer) {
 	t.Helper()
 	result := &nsjail.Result{Status: nsjail.StatusOK, Phases: nsjail.Phases{Look: 5, Run: 7}}
 	g, e := tr.Gate(gate{}), tr.Wrap(runner{result: result})
-	refused := tr.Wrap(runner{err: &nsjail.Refusal{Layer: "policy", Code: "no_such_thing",
+	refused := tr.Wrap(runner{err: &job.Refusal{Layer: "policy", Code: "no_such_thing",
 		Message: "the payload's own words"}})
 	r := httptest.NewRequest("POST", "/v1/run", nil)
 	r.Header.Set("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -55,10 +56,10 @@ func passesOn(t *testing.T, tr *Tracer) {
 	}
 	defer release()
 	if got, err := e.Execute(r.Context(),
-		&nsjail.Job{ID: "run_1", Agent: "coder", Code: []byte("the code")}); got != result || err != nil {
+		&job.Job{ID: "run_1", Agent: "coder", Code: []byte("the code")}); got != result || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := refused.Execute(r.Context(), &nsjail.Job{ID: "run_2"}); got != nil || err == nil {
+	if got, err := refused.Execute(r.Context(), &job.Job{ID: "run_2"}); got != nil || err == nil {
 		t.Errorf("%v, %v", got, err)
 	}
 }

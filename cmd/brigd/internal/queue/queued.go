@@ -13,11 +13,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"brig/agent/engine"
-	"brig/nsjail"
+	"brig/agent/job"
 )
 
-// job is a run as it travels.
-type job struct {
+// queued is a run as it travels.
+type queued struct {
 	ID     string `json:"id"`
 	Agent  string `json:"agent,omitempty"`
 	Token  string `json:"token,omitempty"`  // a capability token
@@ -43,7 +43,7 @@ type owner struct {
 func ownerOf(c engine.Caller) owner { return owner{c.Name(), c.Grant.IDs()} }
 
 // sender returns who has asked for the run.
-func (j *job) sender() engine.Sender {
+func (j *queued) sender() engine.Sender {
 	s := engine.Sender{Agent: cmp.Or(j.Agent, j.Owner.Agent)}
 	if n := len(j.Owner.Chain); n > 0 {
 		s.Token = j.Owner.Chain[n-1]
@@ -52,7 +52,7 @@ func (j *job) sender() engine.Sender {
 }
 
 // refuse records that the run is refused, and returns the response to it.
-func (j *job) refuse(l *engine.Recorder, no *nsjail.Refusal) *engine.Response {
+func (j *queued) refuse(l *engine.Recorder, no *job.Refusal) *engine.Response {
 	j.Request.ID = j.ID
 	return refused(j.ID, l.Refused(j.sender(), &j.Request, no))
 }
@@ -209,14 +209,14 @@ func (q *Queue) load(ctx context.Context, r *record) error {
 }
 
 // unavailable returns the refusal of a request that the queue's server does not answer.
-func unavailable(why error) *nsjail.Refusal {
-	return &nsjail.Refusal{Code: "queue_unavailable", Layer: "queue",
+func unavailable(why error) *job.Refusal {
+	return &job.Refusal{Code: "queue_unavailable", Layer: "queue",
 		Message:   "the queue does not take or return runs at present: " + why.Error(),
 		NextSteps: []string{"send the same request again in a few seconds, with the same Idempotency-Key if it has one"}}
 }
 
 // refused returns the response to a run that was not started.
-func refused(id string, no *nsjail.Refusal) *engine.Response {
+func refused(id string, no *job.Refusal) *engine.Response {
 	return &engine.Response{ID: id, Status: "refused", ExitCode: -1, Error: no}
 }
 
