@@ -72,14 +72,14 @@ func (c *Cmd) addChange(upper int) error {
 	return nil
 }
 
-// takeChanges puts the changes into the Result, with their stores. The store of a root that is not kept is removed.
+// takeChanges hands the changes over to the facts, with their stores. The store of a root that is not kept is removed.
 func (c *Cmd) takeChanges() error {
 	for i := range c.changes {
 		ch := &c.changes[i]
 		ch.store = c.stores[ch.Mount]
 		delete(c.stores, ch.Mount)
 	}
-	c.result.Changes, c.changes = c.changes, nil
+	c.facts.changes, c.changes = c.changes, nil
 	return c.dropChanges()
 }
 

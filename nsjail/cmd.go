@@ -14,7 +14,6 @@ import (
 	"brig/denial"
 	"brig/internal/sys"
 	"brig/nsjail/internal/ghost"
-	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/ordered"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
@@ -53,7 +52,7 @@ type Cmd struct {
 	WantPlanDigest bool
 
 	digest  string // of the programs of this run, if WantPlanDigest is set
-	counted bool   // state.stats has the figures of the control group
+	counted bool   // facts.group has the figures of the control group
 
 	ordered *ordered.Jail       // nil: Spec describes the jail
 	spawned func(pid int) error // see CommandOrdered; or nil
@@ -71,6 +70,7 @@ type Cmd struct {
 	streams    run.Streams
 	closers    []io.Closer // other files to close at the end
 	marks      [momentEnded + 1]time.Time
+	facts      *ended // nil before Wait
 	result     *Result
 	state      outcome
 	changes    []Change           // those of plan.Uppers that have arrived
@@ -83,7 +83,7 @@ type Cmd struct {
 	stopCtx    func() bool
 }
 
-// outcome is what the keeper knows about the end of a jail.
+// outcome is what the keeper notes of a running jail.
 type outcome struct {
 	cause      atomic.Int32 // why the keeper ended the jail; set before it does
 	warned     atomic.Bool  // the payload has received SIGTERM first
@@ -94,22 +94,7 @@ type outcome struct {
 	over       atomic.Bool  // output is above the limit
 	done       atomic.Bool  // the jail has ended
 	keyed      atomic.Int32 // the signal for which SIGKILL has ended a payload that is process 1
-	why        cause        // the cause, unless it came after the end
-	lost       bool         // init ended without a report
-	cpuLimit   time.Duration
-	rlimitCPU  [2]time.Duration // of the payload's own process
-	sampled    time.Duration    // processor time of the payload: launcher.Usage.Sampled
-	oomGroup   bool             // running out of memory ends the whole jail
-	full       []string         // the tmpfs mounts that were full at the end
-	met        bool             // one was full at some time
-	disk       int64            // bytes in all tmpfs mounts, and of changes on disk; -1 if unknown
-	overDisk   bool             // changes on disk are above their limit
-	stats      cgroup.Stats     // the statistics of the control group
-	before     cgroup.Stats     // those of a payload that was taken, at that time
-	violation  launcher.Violation
-	denied     []uint64 // the refused system calls, by number
-	lookup     string   // the name that a payload which failed has looked up without a network, or ""
-	listened   bool     // init listens to the filter and knows every violation, so SIGSYS alone does not prove one
+	before     cgroup.Stats // the group's statistics when a payload was taken
 
 	uncounted atomic.Pointer[error] // why netlink messages could not be counted at some time; or nil
 }

@@ -108,8 +108,8 @@ func TestLimitRootfsOnDisk(t *testing.T) {
 		c := shell("head -c 9000000 /dev/zero >" + file)
 		c.Spec.Rootfs = spec.Rootfs{Path: image(t), Writable: true, Size: 4 << 20, Store: spec.StoreDisk}
 		_, r := mustRun(t, c)
-		if over := file == "/big"; slices.Contains(c.state.full, "/") != over || (r.Status == StatusDisk) != over {
-			t.Errorf("%s: full %q, %+v", file, c.state.full, r)
+		if over := file == "/big"; slices.Contains(c.facts.disks.full, "/") != over || (r.Status == StatusDisk) != over {
+			t.Errorf("%s: full %q, %+v", file, c.facts.disks.full, r)
 		}
 	}
 }

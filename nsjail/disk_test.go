@@ -38,8 +38,8 @@ func TestFullDisksAreReported(t *testing.T) {
 			c := shell("{ " + test.script + "; } 2>/dev/null; exit 7")
 			c.Spec.Mounts = test.mounts
 			_, r := mustRun(t, c)
-			if !slices.Equal(c.state.full, test.full) || int64(r.Usage.Disk) < test.used || r.ExitCode != 7 {
-				t.Errorf("full %q, %d bytes, want %q and %d; %+v", c.state.full, r.Usage.Disk, test.full, test.used, r)
+			if !slices.Equal(c.facts.disks.full, test.full) || int64(r.Usage.Disk) < test.used || r.ExitCode != 7 {
+				t.Errorf("full %q, %d bytes, want %q and %d; %+v", c.facts.disks.full, r.Usage.Disk, test.full, test.used, r)
 			}
 			met := test.full != nil || strings.Contains(test.script, "; rm ")
 			if met != (r.Status == StatusDisk) {
@@ -49,8 +49,8 @@ func TestFullDisksAreReported(t *testing.T) {
 	}
 	c := shell("true")
 	c.Spec.NoInit = true
-	if _, r := mustRun(t, c); r.Usage.Disk >= 0 || c.state.full != nil {
-		t.Errorf("without init: %d bytes, full %q", r.Usage.Disk, c.state.full)
+	if _, r := mustRun(t, c); r.Usage.Disk >= 0 || c.facts.disks.full != nil {
+		t.Errorf("without init: %d bytes, full %q", r.Usage.Disk, c.facts.disks.full)
 	}
 }
 
@@ -62,8 +62,8 @@ func TestFullRootIsReported(t *testing.T) {
 	if err != nil {
 		t.Skip("this host's root cannot be an image: ", err)
 	}
-	if !slices.Contains(c.state.full, "/") || !slices.Contains(c.state.full, "/work") || r.Usage.Disk < 1<<19 {
-		t.Errorf("full %q, %d bytes", c.state.full, r.Usage.Disk)
+	if !slices.Contains(c.facts.disks.full, "/") || !slices.Contains(c.facts.disks.full, "/work") || r.Usage.Disk < 1<<19 {
+		t.Errorf("full %q, %d bytes", c.facts.disks.full, r.Usage.Disk)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestManyDisks(t *testing.T) {
 		c.Spec.Mounts = append(c.Spec.Mounts, spec.Mount{Type: spec.MountTmpfs, Target: "/m/" + name, Size: 8192})
 	}
 	out, _ := mustRun(t, c)
-	if !slices.Equal(c.state.full, []string{"/m/a"}) || !strings.HasSuffix(out, "\n4\n") {
-		t.Errorf("full %q, output %q", c.state.full, out)
+	if !slices.Equal(c.facts.disks.full, []string{"/m/a"}) || !strings.HasSuffix(out, "\n4\n") {
+		t.Errorf("full %q, output %q", c.facts.disks.full, out)
 	}
 }

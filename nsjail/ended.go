@@ -63,7 +63,7 @@ func receiveEnd(c *Cmd) (launcher.Report, error) {
 	if err != nil || rep.Type != launcher.ReportOthers {
 		return rep, err
 	}
-	c.result.Ended = endedOf(c.pid)
+	c.facts.others = endedOf(c.pid)
 	tell(c, 0)
 	rep, _, err = c.receive()
 	return rep, err

@@ -88,8 +88,8 @@ func (c *Cmd) endGroup() error {
 	if c.stopOOM != nil {
 		stopped = c.stopOOM()
 	}
-	if !c.counted {
-		c.state.stats = g.Read()
+	if c.facts != nil && !c.counted {
+		c.facts.group = g.Read()
 	}
 	if err := errors.Join(stopped, g.End()); err != nil {
 		return &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: err.Error()}

@@ -113,8 +113,11 @@ func (c *Cmd) giveBack(err error) error {
 
 const opEnd = "end"
 
-// stuck reports whether the wait for a jail's processes was given up. The other resources are released then.
-func stuck(err error) bool {
-	var e *spec.Error
-	return errors.As(err, &e) && e.Op == opEnd
+// stuckBy returns the error of giveBack that names the processes which did not end, or nil. The other resources are
+// released then.
+func stuckBy(err error) *spec.Error {
+	if e, ok := errors.AsType[*spec.Error](err); ok && e.Op == opEnd {
+		return e
+	}
+	return nil
 }

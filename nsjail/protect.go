@@ -2,7 +2,6 @@ package nsjail
 
 import (
 	"path/filepath"
-	"slices"
 
 	"brig/internal/sys"
 	"brig/internal/words"
@@ -49,19 +48,17 @@ func (c *Cmd) makeGhosts(h *host.Host) (err error) {
 	return nil
 }
 
-// removeGhosts removes the ghosts, and adds a note for each file that the host has replaced meanwhile. Such a path has
-// lost its protection, since the kernel detaches a mount when its mount point is removed in another mount namespace.
+// removeGhosts removes the ghosts, and records each file that the host has replaced meanwhile. Such a path has lost its
+// protection, since the kernel detaches a mount when its mount point is removed in another mount namespace.
 func (c *Cmd) removeGhosts() error {
-	if c.plan != nil && c.result != nil {
+	if c.plan != nil && c.facts != nil {
 		for _, p := range c.plan.Host.Protected {
 			var st unix.Stat_t
 			if p.Path == "" || p.Absent || c.ghosts.Made(filepath.Dir(p.Path), filepath.Base(p.Path)) ||
 				unix.Lstat(p.Path, &st) == nil && uint64(st.Dev) == p.Dev && st.Ino == p.Ino {
 				continue
 			}
-			c.result.Replaced = append(c.result.Replaced, p.Target)
-			c.result.Notes = append(slices.Clip(c.result.Notes), words.Quote(p.Target)+" was replaced from outside of the "+
-				"jail while it ran, and was not protected from then on: look at it")
+			c.facts.replaced = append(c.facts.replaced, p.Target)
 		}
 	}
 	err := c.ghosts.Release()

@@ -1,16 +1,11 @@
 package nsjail
 
 import (
-	"math"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"brig/cgroup"
 	"brig/netns/egress"
-	"brig/nsjail/internal/launcher"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -161,138 +156,4 @@ type Phases struct {
 	Exec    int64 `json:"exec"`    // the program, up to execve(2)
 	Run     int64 `json:"run"`     // the payload
 	End     int64 `json:"end"`     // the end of the namespaces, and the remaining output
-}
-
-// decide sets the status. What brig itself did and what the kernel counted take precedence over the payload's own exit,
-// which a payload can choose.
-func (r *Result) decide(status int, o *outcome) {
-	ws := syscall.WaitStatus(status)
-	r.ExitCode = -1
-	if ws.Exited() {
-		r.ExitCode = ws.ExitStatus()
-	} else if ws.Signaled() {
-		if r.Signal = unix.SignalName(ws.Signal()); r.Signal == "" { // a real-time signal
-			r.Signal = "SIG" + strconv.Itoa(int(ws.Signal()))
-		}
-	}
-	if s := o.keyed.Load(); s != 0 && r.Signal == "SIGKILL" {
-		r.Signal = unix.SignalName(unix.Signal(s))
-	}
-	if o.lost { // init itself was killed: by the kernel for lack of memory, or from outside
-		r.ExitCode, r.Signal = -1, "SIGKILL"
-	}
-	well := ws.Exited() && ws.ExitStatus() == 0 && !o.lost
-	r.LimitsHit = r.limitsHit(ws, o, well)
-	hit := func(name string) bool { return slices.Contains(r.LimitsHit, name) }
-	switch why := o.why; {
-	case why == endedWall || why == endedIdle:
-		r.Status, r.TimedOut = StatusTimeout, true
-	case why == endedCancel:
-		r.Status = StatusCancelled
-	case o.over.Load():
-		r.Status = StatusOutput
-	case o.overDisk:
-		r.Status = StatusDisk
-	case hit("cpu_time"):
-		r.Status = StatusCPU
-	case why == endedMemory, why == endedNetlink, o.stats.OOMKills > 0 && (!well || o.oomGroup && hit("memory")):
-		r.Status = StatusMemory
-	case o.lost:
-		r.Status = StatusSignal
-	case well:
-		r.Status = StatusOK
-	case ws.Signaled() && ws.Signal() == syscall.SIGSYS && (o.violation.Own || !o.listened):
-		r.Status = StatusViolation
-	case hit("processes"):
-		r.Status = StatusProcesses
-	case hit("disk"):
-		r.Status = StatusDisk
-	case ws.Exited():
-		r.Status = StatusFailed
-	default:
-		r.Status = StatusSignal
-	}
-	if o.why != notEnded && !o.warned.Load() {
-		r.ExitCode = -1
-	}
-}
-
-// limitsHit returns the name in Limits of every limit that the run has met, whether or not it ended the run.
-func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome, well bool) (list []string) {
-	add := func(met bool, name string) {
-		if met {
-			list = append(list, name)
-		}
-	}
-	more := func(now, before int64) bool { return now > max(0, before) } // either is negative if unknown
-	why := o.why
-	add(why == endedWall, "wall")
-	add(why == endedIdle, "idle")
-	add(why == endedCPU || r.overCPU(ws, o), "cpu_time")
-	own := o.stats.OOMKills > 0 && o.stats.OOMOwn != 0 // otherwise the machine, or a group above, ran out
-	add(own || why == endedNetlink, "memory")
-	add(more(o.stats.MemoryAboveHigh, o.before.MemoryAboveHigh), "memory_high")
-	add(more(o.stats.ThrottledPeriods, o.before.ThrottledPeriods), "cpus")
-	add(more(o.stats.ProcessesRefused, o.before.ProcessesRefused), "processes")
-	add(o.over.Load() || r.Output.StdoutDropped+r.Output.StderrDropped > 0, "output")
-	add(len(o.full) > 0 || o.met && !well, "disk")
-	return list
-}
-
-// overCPU reports whether the processor time was used up. It uses the count of the control group or, for a limit on
-// each process, the signal that the kernel sends for RLIMIT_CPU: SIGXCPU at the soft limit, SIGKILL at the hard one.
-// The kernel compares RLIMIT_CPU with sampled clock ticks, which run ahead of the precise time in getrusage(2). A
-// payload that sends itself the signal has not used that time.
-func (r *Result) overCPU(ws syscall.WaitStatus, o *outcome) bool {
-	by := func(sig syscall.Signal, limit time.Duration) bool {
-		return limit > 0 && ws.Signaled() && ws.Signal() == sig && o.sampled >= limit
-	}
-	switch {
-	case by(syscall.SIGXCPU, o.rlimitCPU[0]) || by(syscall.SIGKILL, o.rlimitCPU[1]):
-		return true
-	case o.cpuLimit <= 0:
-		return false
-	case o.stats.CPU >= 0:
-		return o.stats.CPU-max(0, o.before.CPU) >= o.cpuLimit
-	}
-	return by(syscall.SIGXCPU, o.cpuLimit) || by(syscall.SIGKILL, o.cpuLimit)
-}
-
-// rlimitCPU returns the soft and the hard RLIMIT_CPU of a payload for which no Limits.CPUTime is set: the Spec's, or
-// the caller's own hard limit. 0 is none; the kernel takes a limit of 0 for 1: setrlimit(2).
-func rlimitCPU(s *spec.Spec, callers int64) (limits [2]time.Duration) {
-	l, own := s.Limits.Rlimits["cpu"]
-	if !own {
-		l = spec.Rlimit{Soft: -1, Hard: callers}
-	}
-	for i, n := range [2]int64{l.Soft, l.Hard} {
-		if n >= 0 {
-			limits[i] = time.Duration(min(max(1, n), math.MaxInt64/int64(time.Second))) * time.Second
-		}
-	}
-	return limits
-}
-
-func (r *Result) setUsage(u launcher.Usage, s *cgroup.Stats) {
-	r.Usage.User, r.Usage.System, r.Usage.MaxRSS = Millis(u.User), Millis(u.System), u.MaxRSS
-	r.Usage.VoluntarySwitches, r.Usage.ForcedSwitches, r.Usage.MajorFaults = u.Voluntary, u.Involuntary, u.MajorFaults
-	if s.User >= 0 && s.System >= 0 {
-		r.Usage.User, r.Usage.System = Millis(s.User), Millis(s.System)
-	}
-	g := &r.Usage
-	g.MemoryPeak, g.SwapPeak, g.PidsPeak = Count(s.MemoryPeak), Count(s.SwapPeak), Count(s.PidsPeak)
-	g.IORead, g.IOWritten = Count(s.IORead), Count(s.IOWritten)
-	g.Throttled, g.Periods, g.ThrottledPeriods = Millis(s.Throttled), Count(s.Periods), Count(s.ThrottledPeriods)
-	g.CPUStall, g.MemoryStall, g.MemoryFullStall = Millis(s.CPUStall), Millis(s.MemStall), Millis(s.MemFullStall)
-	g.IOStall, g.IOFullStall = Millis(s.IOStall), Millis(s.IOFullStall)
-	g.OOMKills, g.ForksRefused = Count(s.OOMKills), Count(s.ProcessesRefused)
-}
-
-// NoUsage returns the Usage of a jail that was never made: the figures of a control group are unknown.
-func NoUsage() Usage {
-	var r Result
-	none := cgroup.Unknown()
-	r.setUsage(launcher.Usage{}, &none)
-	r.Usage.Disk = -1
-	return r.Usage
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"brig/cgroup"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
@@ -41,9 +40,6 @@ func (c *Cmd) Start() (err error) {
 	if problems := c.Spec.Check(); len(problems) > 0 {
 		return problems[0].AsError()
 	}
-	c.state.stats = cgroup.Unknown()
-	c.state.cpuLimit = time.Duration(c.Spec.Limits.CPUTime)
-	c.state.oomGroup = c.Spec.Limits.Memory > 0 && !c.Spec.Limits.NoOOMGroup
 	if err := c.runner.enter(c.ctx); err != nil {
 		return err
 	}

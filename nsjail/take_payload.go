@@ -103,17 +103,3 @@ func (c *Cmd) become(p *Cmd) error {
 	c.runs()
 	return nil
 }
-
-// checkHandover returns an error, and puts it into the Result, if a payload that was taken has ended before it could
-// read Data, and for no reason that the Result has.
-func (c *Cmd) checkHandover() error {
-	r := c.result
-	if !c.taken || c.streams.TookFirst() || c.state.why != notEnded || c.state.asked.Load() || len(r.LimitsHit) > 0 ||
-		r.Status == StatusMemory || r.Status == StatusError {
-		return nil
-	}
-	r.Status, r.ExitCode, r.Signal = StatusError, -1, ""
-	r.Error = spec.HostError("handover", "the payload that was started before the run ended before the run began",
-		"run it again")
-	return r.Error
-}

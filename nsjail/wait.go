@@ -3,14 +3,14 @@ package nsjail
 import (
 	"errors"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 
-	"brig/denial"
+	"brig/cgroup"
 	"brig/internal/sys"
 	"brig/netns/egress"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,13 +104,14 @@ func sampledTime(pid int) time.Duration {
 // show files that the caller may want to unmount. If processes do not end within ten seconds of SIGKILL, Wait returns
 // an *Error that names them and a Result with StatusError; everything else is released.
 func (c *Cmd) Wait() (*Result, error) {
-	if c.pidfd == nil || c.result != nil {
+	if c.pidfd == nil || c.facts != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
 	}
-	c.result = &Result{Enforced: c.enforced(), Notes: c.plan.Notes, Warm: c.taken,
-		Image: c.Spec.Rootfs.Image}
+	c.facts = &ended{group: cgroup.Unknown(), before: c.state.before, disks: disksAtEnd{bytes: -1},
+		bounds: boundsOf(&c.Spec, c.plan.Host.HardLimits["cpu"]), known: known{enforced: c.enforced(),
+			notes: c.plan.Notes, image: c.Spec.Rootfs.Image, seccomp: c.Spec.Seccomp, taken: c.taken}}
 	if !c.plan.Mode.Forked {
-		c.result.SpecDigest = c.Spec.Digest()
+		c.facts.known.digest = c.Spec.Digest()
 	}
 	if c.group != nil {
 		c.runner.sweepGroups(c.plan.Host.Cgroup, c.Spec.CgroupParent)
@@ -142,55 +143,24 @@ func readable(fd uintptr) bool {
 
 // finish does the rest of Wait after the first report has arrived.
 func (c *Cmd) finish() (*Result, error) {
-	c.state.disk = -1 // unknown unless init reports it
-	status, usage, most := 0, launcher.Usage{}, endWait
-	reported, asked, left := false, false, false
-	if !c.Spec.NoInit {
-		rep, err := receiveEnd(c)
-		if reported = err == nil && rep.Type == launcher.ReportExit; reported {
-			status, usage, asked, left = rep.A, rep.Usage, rep.B&launcher.EndAsked != 0, rep.B&launcher.EndLeft != 0
-			c.recordExit(&rep)
-			if rep.Denied > 0 {
-				c.state.denied = c.receiveDenied()
-			}
-		}
-		if c.counted = reported && !left && c.group != nil; c.counted { // while the kernel takes init's namespaces apart
-			c.state.stats = c.group.Read()
-		}
-	}
-	var err error
-	if reported && c.plan.Stays { // init waits for the other processes of the jail, and nothing waits for init
-		c.state.disk = -1
-	} else if reported && !left && c.passes() {
-		c.runner.collect(c)
-	} else {
-		if left { // init has already waited for endWait
-			most = time.Second
-		}
-		pidStatus, pidUsage, werr := c.waitPid(most)
-		if err = c.giveBack(werr); !reported {
-			status, usage, c.state.lost = pidStatus, pidUsage, !c.Spec.NoInit
-		}
-	}
+	e := c.facts
+	err := c.readEnd(e)
 	c.mark(momentEnded)
 	c.unwatch()
 	c.state.done.Store(true)
-	c.state.why = cause(c.state.cause.Load())
-	if (reported && !asked || c.Spec.NoInit && err == nil && syscall.WaitStatus(status).Exited()) &&
-		!c.state.warned.Load() {
-		// the limit fired after the jail had ended: a jail that the keeper ends reports asked=1 or, without init, does not
-		// exit by itself
-		c.state.why = notEnded
-	}
+	e.deeds.warned = c.state.warned.Load()
+	e.deeds.why = e.timely(cause(c.state.cause.Load()))
 	err = errors.Join(err, c.endGroup(), c.countDisk(), c.removeGhosts())
 	if c.Ended != nil {
 		c.Ended()
 	}
 	c.endStreams()
-	c.fillResult(status, usage, err)
-	err = errors.Join(err, c.takeChanges(), c.checkHandover())
+	c.collectFacts(e)
+	err = errors.Join(err, c.takeChanges())
+	var herr error
+	c.result, herr = resultOf(e)
 	c.runner.forget(c)
-	err = errors.Join(err, c.report.Close(), c.streams.Err())
+	err = errors.Join(err, herr, c.report.Close(), c.streams.Err())
 	c.runner.leave()
 	if c.ownsRunner {
 		err = errors.Join(err, c.runner.Close())
@@ -198,24 +168,53 @@ func (c *Cmd) finish() (*Result, error) {
 	return c.result, err
 }
 
-// fillResult fills the Result of a jail that has ended. err is the error of ending it.
-func (c *Cmd) fillResult(status int, usage launcher.Usage, err error) {
-	r := c.result
-	r.setUsage(usage, &c.state.stats)
-	c.state.sampled, c.state.rlimitCPU = usage.Sampled, rlimitCPU(&c.Spec, c.plan.Host.HardLimits["cpu"])
-	r.Usage.Disk = Count(c.state.disk)
-	r.Usage.Wall = Millis(c.marks[momentEnded].Sub(c.begun()))
-	r.Last = c.streams.Last()
-	r.Output, r.Notes = c.outputCounts(), slices.Concat(r.Notes, netlinkNotes(&c.state))
-	if r.decide(status, &c.state); stuck(err) {
-		r.Status, r.ExitCode = StatusError, -1
-		errors.As(err, &r.Error)
+// readEnd reads init's last report and waits for the jail's first process, unless nothing has to wait for it.
+func (c *Cmd) readEnd(e *ended) (err error) {
+	most, end := endWait, &e.way
+	if end.alone = c.Spec.NoInit; !end.alone {
+		rep, err := receiveEnd(c)
+		if end.reported = err == nil && rep.Type == launcher.ReportExit; end.reported {
+			e.status, e.usage = syscall.WaitStatus(rep.A), rep.Usage
+			end.told, end.left = rep.B&launcher.EndAsked != 0, rep.B&launcher.EndLeft != 0
+			e.recordExit(&rep, c.plan)
+			if rep.Denied > 0 {
+				e.calls.denied = c.receiveDenied()
+			}
+		}
+		if c.counted = end.reported && !end.left && c.group != nil; c.counted {
+			// while the kernel takes init's namespaces apart
+			e.group = c.group.Read()
+		}
 	}
-	r.Violation = newViolation(c.state.violation)
-	r.Network = c.network.close()
-	r.Denials = append(denial.Calls(c.state.denied, c.Spec.Seccomp), denial.Network(r.Network)...)
-	r.Denials = append(r.Denials, denial.Lookup(c.state.lookup)...)
-	r.Phases = c.phases()
+	if end.reported && c.plan.Stays { // init waits for the other processes of the jail, and nothing waits for init
+		e.disks.bytes = -1
+	} else if end.reported && !end.left && c.passes() {
+		c.runner.collect(c)
+	} else {
+		if end.left { // init has already waited for endWait
+			most = time.Second
+		}
+		status, usage, werr := c.waitPid(most)
+		err = c.giveBack(werr)
+		end.waited, e.deeds.gaveUp = err == nil, stuckBy(err)
+		if !end.reported {
+			e.status, e.usage, e.lost = syscall.WaitStatus(status), usage, !end.alone
+		}
+	}
+	return err
+}
+
+// collectFacts adds what is known after the end of the streams.
+func (c *Cmd) collectFacts(e *ended) {
+	d := &e.deeds
+	d.asked, d.keyed = c.state.asked.Load(), unix.Signal(c.state.keyed.Load())
+	if err := c.state.uncounted.Load(); err != nil {
+		d.uncounted = *err
+	}
+	e.over, e.output, e.last = c.state.over.Load(), c.outputCounts(), c.streams.Last()
+	e.unread = c.taken && !c.streams.TookFirst()
+	e.network = c.network.close()
+	e.wall, e.phases = c.marks[momentEnded].Sub(c.begun()), c.phases()
 }
 
 // passes reports whether Wait may return before the namespaces of the jail are gone, which takes the kernel some tenths
@@ -251,20 +250,20 @@ func (c *Cmd) phases() Phases {
 		End: time.Since(c.marks[momentEnded]).Microseconds()}
 }
 
-// recordExit stores what init reports beside the payload's wait status: violations of the filter, and full disks.
-func (c *Cmd) recordExit(rep *launcher.Report) {
-	o := &c.state
-	o.lookup = egress.LookedUp(rep.Lookup[:])
-	o.violation, o.listened = rep.Violation, c.plan.Heard != nil
-	o.disk = 0
-	for i, targets := range c.plan.Disks {
+// recordExit records what init reports beside the payload's wait status: violations of the filter, and full disks.
+func (e *ended) recordExit(rep *launcher.Report, p *plan.Plan) {
+	e.lookup = egress.LookedUp(rep.Lookup[:])
+	e.calls.violation, e.calls.listened = rep.Violation, p.Heard != nil
+	at := &e.disks
+	at.bytes = 0
+	for i, targets := range p.Disks {
 		d := &rep.Disks[i]
-		o.disk += d.Used
+		at.bytes += d.Used
 		if d.Full() {
-			o.full = append(o.full, targets...)
+			at.full = append(at.full, targets...)
 		}
-		o.met = o.met || d.Met()
-		c.result.FileSystems = append(c.result.FileSystems, FileSystem{Targets: targets, Size: d.Size, Used: d.Used,
+		at.met = at.met || d.Met()
+		at.systems = append(at.systems, FileSystem{Targets: targets, Size: d.Size, Used: d.Used,
 			Peak: d.Peak, Inodes: d.Inodes, Files: d.Files, PeakFiles: d.PeakFiles})
 	}
 }

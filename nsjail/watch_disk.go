@@ -44,13 +44,14 @@ func (c *Cmd) countDisk() error {
 	c.counting.Lock() // a last checkDisk may still run
 	defer c.counting.Unlock()
 	var errs []error
+	d := &c.facts.disks
 	for _, s := range c.stores {
 		used, err := s.Measure()
-		if used.Over(s.Most) || errors.Is(err, run.ErrTooDeep) || c.state.why == endedDisk {
-			c.state.full = append(c.state.full, s.Target)
-			c.state.overDisk, err = true, nil
+		if used.Over(s.Most) || errors.Is(err, run.ErrTooDeep) || c.facts.deeds.why == endedDisk {
+			d.full = append(d.full, s.Target)
+			d.over, err = true, nil
 		}
-		c.state.disk = max(0, c.state.disk) + used.Bytes
+		d.bytes = max(0, d.bytes) + used.Bytes
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -118,15 +118,3 @@ func waiting(table io.Reader, most int64) (sum int64, err error) {
 	}
 	return sum, lines.Err()
 }
-
-// netlinkNotes returns what the Result tells about messages in netlink sockets.
-func netlinkNotes(o *outcome) (notes []string) {
-	if o.why == endedNetlink {
-		notes = append(notes, "messages that wait in netlink sockets were above what the limit on memory left them")
-	}
-	if err := o.uncounted.Load(); err != nil {
-		notes = append(notes, "the limit on memory did not always count messages that wait in netlink sockets: "+
-			(*err).Error())
-	}
-	return notes
-}
