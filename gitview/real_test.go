@@ -11,6 +11,7 @@ import (
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 func TestMain(m *testing.M) {
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 
 // specOf is a jail with a directory at /work and the default protection of a repository.
 func specOf(dir, script string) *nsjail.Spec {
-	return &nsjail.Spec{Args: []string{"sh", "-ec", script}, Protect: []string{nsjail.ProtectGit},
+	return &nsjail.Spec{Args: []string{"sh", "-ec", script}, Protect: []string{spec.ProtectGit},
 		Env: []string{"GIT_CONFIG_GLOBAL=/input/gitconfig", "npm_config_update_notifier=false"},
 		Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: dir, Target: "/work", Writable: true},
 			{Type: nsjail.MountData, Target: "/input/gitconfig",

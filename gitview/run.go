@@ -7,12 +7,13 @@ import (
 
 	"brig/internal/repository"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
-// Run calls run with a Spec that has all that nsjail.ProtectGit stands for, and views of the git directories that the
+// Run calls run with a Spec that has all that spec.ProtectGit stands for, and views of the git directories that the
 // writable mounts of s show of the host. Dir of each Report is the target. note tells what is not as it should be,
 // without a path of the host: no overlay can be made, so that run was called twice, or not all directories were
-// searched. For a jail that shows nothing of the host writable, and for one without mounts (nsjail.TierProcess), run is
+// searched. For a jail that shows nothing of the host writable, and for one without mounts (spec.TierProcess), run is
 // called with s.
 func Run(ctx context.Context, s *nsjail.Spec, run func(*nsjail.Spec) (*nsjail.Result, error)) (
 	r *nsjail.Result, list []*Report, note string, err error) {
@@ -22,8 +23,8 @@ func Run(ctx context.Context, s *nsjail.Spec, run func(*nsjail.Spec) (*nsjail.Re
 		return r, nil, "", err
 	}
 	s = s.Clone()
-	if !slices.Contains(s.Protect, nsjail.ProtectGit) {
-		s.Protect = append(slices.Clip(s.Protect), nsjail.ProtectGit)
+	if !slices.Contains(s.Protect, spec.ProtectGit) {
+		s.Protect = append(slices.Clip(s.Protect), spec.ProtectGit)
 	}
 	v, err := Prepare(ctx, s)
 	if err != nil {

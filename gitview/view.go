@@ -23,6 +23,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,11 +58,11 @@ type area struct {
 }
 
 // Prepare adds a view of each git directory that a writable bind of the Spec shows, if the Spec protects what git acts
-// on (nsjail.ProtectGit) and leaves git's data to the payload (nsjail.GitData, the default). Else it returns nil. The
+// on (spec.ProtectGit) and leaves git's data to the payload (spec.GitData, the default). Else it returns nil. The
 // caller starts a jail with View.Spec, and then calls BringBack or Close. A file system that does not answer is an
 // error: nsjail.Answer.
 func Prepare(ctx context.Context, s *nsjail.Spec) (v *View, err error) {
-	if s.Tier != "" || s.Git != "" && s.Git != nsjail.GitData || !slices.Contains(s.Protect, nsjail.ProtectGit) ||
+	if s.Tier != "" || s.Git != "" && s.Git != spec.GitData || !slices.Contains(s.Protect, spec.ProtectGit) ||
 		!slices.ContainsFunc(s.Mounts, func(m nsjail.Mount) bool { return m.Writes() }) {
 		return nil, nil
 	}
@@ -69,7 +70,7 @@ func Prepare(ctx context.Context, s *nsjail.Spec) (v *View, err error) {
 		return nil, err
 	}
 	v = &View{Spec: *s.Clone(), plain: *s, started: time.Now().UnixNano()}
-	v.Spec.Git = nsjail.GitData
+	v.Spec.Git = spec.GitData
 	areas := areasOf(s)
 	defer func() {
 		for _, a := range areas {
@@ -185,14 +186,14 @@ const (
 
 // cow returns the mount of a view. Its changes are kept in memory, which costs a start the least. They are kept on disk
 // if the jail's memory is bounded, of which they would be a part, and if it has a network, by which much can come.
-func (v *View) cow(source, target string, f *os.File, held *nsjail.Held) nsjail.Mount {
+func (v *View) cow(source, target string, f *os.File, held *spec.Held) nsjail.Mount {
 	m := nsjail.Mount{Type: nsjail.MountCOW, Source: source, Target: target, Size: memorySize, Inodes: memoryInodes,
-		Held: &nsjail.Held{Name: source, File: f}}
+		Held: &spec.Held{Name: source, File: f}}
 	if held != nil {
 		m.Held.Name = held.Name
 	}
 	if v.Spec.Limits.Memory > 0 || v.Spec.Net == nsjail.NetEgress || v.Spec.Net == nsjail.NetHost {
-		m.Store, m.Size, m.Inodes = nsjail.StoreDisk, math.MaxInt64, math.MaxInt64
+		m.Store, m.Size, m.Inodes = spec.StoreDisk, math.MaxInt64, math.MaxInt64
 	}
 	return m
 }

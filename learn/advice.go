@@ -13,7 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"brig/denial"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Power is what a flag gives the payload, in ascending order.
@@ -75,7 +77,7 @@ type Input struct {
 	Events []Event
 	// LimitsHit and Denials are those of the last report.
 	LimitsHit []string
-	Denials   []nsjail.Denial
+	Denials   []denial.Denial
 	Dir       string   // the caller's directory
 	Homes     []string // see Private
 	Private   bool     // propose what is private, too
@@ -187,5 +189,5 @@ func (a *advisor) path() string {
 			return v
 		}
 	}
-	return nsjail.DefaultPath
+	return spec.DefaultPath
 }

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"brig/denial"
 	"brig/internal/test/must"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // files is a host that has these files, and the directories above them.
@@ -111,7 +113,7 @@ func TestAdvise(t *testing.T) {
 		"the stand-in of a name": {spec: egress, events: []Event{{Kind: Connect, Call: "connect", Errno: "ECONNREFUSED", Addr: netip.MustParseAddrPort("198.18.0.1:443")}}},
 		"the host's network": {spec: nsjail.Spec{Net: nsjail.NetHost}, events: []Event{{Kind: Lookup, Name: "example.net"},
 			{Kind: Connect, Call: "connect", Errno: "ECONNREFUSED", Addr: netip.MustParseAddrPort("1.1.1.1:80")}}},
-		"on another PATH": {events: []Event{{Kind: Search, Call: "execve", Path: "/usr/local/go/bin"}}, want: "--env PATH=/usr/local/go/bin:" + nsjail.DefaultPath},
+		"on another PATH": {events: []Event{{Kind: Search, Call: "execve", Path: "/usr/local/go/bin"}}, want: "--env PATH=/usr/local/go/bin:" + spec.DefaultPath},
 		"a service's":     {events: []Event{{Kind: Socket, Call: "connect", Errno: "ENOENT", Nodes: []Node{{At: "/run/x", Host: "/run/x", Type: SocketFile, Public: true}}}}, held: "a socket of the host: its service would act for the payload"},
 		"a device":        {events: []Event{{Call: "open", Errno: "ENOENT", Nodes: []Node{{At: "/mnt/x", Host: "/mnt/x", Type: Device, Public: true}}}}, held: "a device of the host: none can be opened in a jail"},
 		"the least is first": {events: []Event{{Kind: Lookup, Name: "example.com"}, missing("/opt/py/lib/os.py", true), write("/run/pid", "EROFS", Dir{InJail: true, Empty: true})},
@@ -151,7 +153,7 @@ func TestAdvise(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	in := &Input{Spec: &nsjail.Spec{}, LimitsHit: []string{"wall"}, Dir: "/x/y", World: host, Denials: []nsjail.Denial{
+	in := &Input{Spec: &nsjail.Spec{}, LimitsHit: []string{"wall"}, Dir: "/x/y", World: host, Denials: []denial.Denial{
 		{Layer: "network", Name: "example.com", Fix: "--allow example.com:443", Count: 2},
 		{Layer: "syscall", Name: "ptrace", Fix: "--seccomp debug", Count: 1},
 		{Layer: "syscall", Name: "mount", Why: "no", Count: 1}, {Layer: "network", Name: "x", Fix: "--allow a b", Count: 1}}}

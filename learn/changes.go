@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // write proposes room for what the payload wanted to write: a copy of the caller's directory, or an empty directory.
@@ -51,7 +52,7 @@ func (a *advisor) copied(e *Event) bool {
 		return false
 	}
 	switch {
-	case under(p, nsjail.DefaultWorkdir) && !a.hides(nsjail.DefaultWorkdir) && a.Dir != nsjail.DefaultWorkdir:
+	case under(p, spec.DefaultWorkdir) && !a.hides(spec.DefaultWorkdir) && a.Dir != spec.DefaultWorkdir:
 		a.copy(a.Dir, e)
 	case under(p, a.Dir) && !a.hides(a.Dir):
 		a.copy(a.Dir+":"+a.Dir, e)
@@ -87,8 +88,8 @@ const more = 4
 
 // full proposes more room where a file system was full.
 func (a *advisor) full(e *Event) {
-	target, size := "", cmp.Or(a.Spec.Scratch, nsjail.DefaultTmpfsSize)
-	for _, own := range []string{"/tmp", nsjail.DefaultWorkdir, "/output", nsjail.DefaultHome, "/dev/shm"} {
+	target, size := "", cmp.Or(a.Spec.Scratch, spec.DefaultTmpfsSize)
+	for _, own := range []string{"/tmp", spec.DefaultWorkdir, "/output", spec.DefaultHome, "/dev/shm"} {
 		if under(e.Path, own) {
 			target = own
 		}
@@ -102,7 +103,7 @@ func (a *advisor) full(e *Event) {
 			size = max(size, m.Size)
 		case m.Type == nsjail.MountCOW:
 			flag, target = "--cow", m.Source+":"+m.Target
-			size = max(nsjail.Bytes(nsjail.DefaultCOWSize), m.Size)
+			size = max(nsjail.Bytes(spec.DefaultCOWSize), m.Size)
 		default:
 			return // it is the host's file system
 		}
@@ -118,7 +119,7 @@ func (a *advisor) count(e *Event) {
 		a.propose(e, Room, e.Path, "--ulimit", "nofile=65536")
 		return
 	}
-	n := int64(nsjail.DefaultProcesses)
+	n := int64(spec.DefaultProcesses)
 	if p := int64(a.Spec.Limits.Processes); p > 0 {
 		n = p
 	}
@@ -171,7 +172,7 @@ func (a *advisor) limits() {
 		case "wall":
 			wall := l.Wall
 			if wall == 0 {
-				wall = nsjail.Duration(nsjail.DefaultWall)
+				wall = nsjail.Duration(spec.DefaultWall)
 			}
 			p = a.propose(e, Room, "", "--timeout", (more * wall).String())
 		case "memory":

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Kind is what a failed call was about.
@@ -90,10 +91,10 @@ func Places(s *nsjail.Spec, dir, home string) []Place {
 	for _, own := range []string{"/proc", "/sys", "/dev", "/input", "/output"} {
 		list = append(list, Place{own, ""})
 	}
-	if s.Workdir == "" || under(s.Workdir, nsjail.DefaultWorkdir) {
-		list = append(list, Place{nsjail.DefaultWorkdir, dir})
+	if s.Workdir == "" || under(s.Workdir, spec.DefaultWorkdir) {
+		list = append(list, Place{spec.DefaultWorkdir, dir})
 	}
-	list = append(list, Place{nsjail.DefaultHome, home})
+	list = append(list, Place{spec.DefaultHome, home})
 	for _, m := range s.Mounts {
 		p := Place{At: m.Target}
 		if m.Type == nsjail.MountBind || m.Type == nsjail.MountCOW {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // optional lists files that programs look for and do not need.
@@ -182,7 +183,7 @@ func (a *advisor) showOne(w *want) {
 	}
 	name, inEtc := strings.CutPrefix(w.unit, "/etc/")
 	cow := w.unit
-	if w.at != nsjail.DefaultWorkdir {
+	if w.at != spec.DefaultWorkdir {
 		cow += ":" + w.at
 	}
 	switch {

@@ -1,26 +1,29 @@
 package nsjail
 
 import (
-	"brig/cgroup"
-	"brig/denial"
-	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/spec"
 )
 
-// The types of a Spec's fields. Bytes is a size, and Duration a time.Duration: both are written to JSON as text, such
-// as "64MiB" and "30s". A Denial is documented in package denial.
+// The types that most programs write. Package brig/nsjail/spec has their fields, and the rest: defaults, parsers, the
+// table of limits, mechanisms, modes of a git directory.
 type (
-	MountType = spec.MountType
-	Net       = spec.Net
-	Bytes     = spec.Bytes
-	Duration  = spec.Duration
-	Tier      = spec.Tier
-	Git       = spec.Git
-	Fault     = spec.Fault
-	Denial    = denial.Denial
+	// Spec describes a jail without reference to a machine: see spec.Spec.
+	Spec = spec.Spec
+	// Mount adds an entry to the jail's file tree: see spec.Mount.
+	Mount = spec.Mount
+	// Rootfs is a directory tree for use as the jail's root: see spec.Rootfs.
+	Rootfs = spec.Rootfs
+	// Limits bound what a jail uses of the machine: see spec.Limits.
+	Limits = spec.Limits
+	// Bytes is a size, in JSON and in flags a text such as "64m": see spec.Bytes.
+	Bytes = spec.Bytes
+	// Duration is a time.Duration, in JSON and in flags a text such as "1m30s": see spec.Duration.
+	Duration = spec.Duration
+	// Error is why a jail could not be made, with whose fault it is and a remedy: see spec.Error.
+	Error = spec.Error
 )
 
 // The types of a Mount.
@@ -35,12 +38,6 @@ const (
 	MountCOW     = spec.MountCOW
 )
 
-// TierProcess is the Spec.Tier of a jail without namespaces.
-const TierProcess = spec.TierProcess
-
-// StoreDisk is the Mount.Store of a cow mount, or the Rootfs.Store of a root, whose changes are kept on disk.
-const StoreDisk = spec.StoreDisk
-
 // The networks of a Spec.
 const (
 	NetLoopback = spec.NetLoopback
@@ -48,76 +45,6 @@ const (
 	NetHost     = spec.NetHost
 	NetEgress   = spec.NetEgress
 )
-
-// Whose fault an Error is.
-const (
-	FaultCaller  = spec.FaultCaller
-	FaultHost    = spec.FaultHost
-	FaultBrig    = spec.FaultBrig
-	FaultPayload = spec.FaultPayload
-)
-
-// The defaults of a Spec. Sizes are in bytes.
-const (
-	DefaultWall        = spec.DefaultWall
-	DefaultGrace       = spec.DefaultGrace
-	DefaultCapture     = spec.DefaultCapture
-	DefaultProcesses   = spec.DefaultProcesses
-	DefaultCPUPeriod   = spec.DefaultCPUPeriod
-	DefaultRootSize    = spec.DefaultRootSize
-	DefaultCOWSize     = spec.DefaultCOWSize
-	DefaultCOWInodes   = spec.DefaultCOWInodes
-	DefaultTmpfsSize   = spec.DefaultTmpfsSize
-	DefaultTmpfsInodes = spec.DefaultTmpfsInodes
-	DefaultTerminals   = spec.DefaultTerminals
-	DefaultInotify     = spec.DefaultInotify
-	DefaultWatches     = spec.DefaultWatches
-	DefaultUID         = spec.DefaultUID
-	DefaultGID         = spec.DefaultGID
-	DefaultHostname    = spec.DefaultHostname
-	DefaultHome        = spec.DefaultHome
-	DefaultPath        = spec.DefaultPath
-	DefaultWorkdir     = spec.DefaultWorkdir
-	MaxSpecSize        = spec.MaxSpecSize
-)
-
-// The values of Spec.Git: how git directories are shown where Spec.Protect has ProtectGit.
-const (
-	GitData = spec.GitData
-	GitRO   = spec.GitRO
-	GitRW   = spec.GitRW
-)
-
-// GitModes are the values of Spec.Git.
-var GitModes = spec.GitModes
-
-// ProtectGit in Spec.Protect stands for files of a repository that the host acts on.
-const ProtectGit = spec.ProtectGit
-
-// DefaultRlimits are the resource limits for which Limits.Rlimits has no entry.
-var DefaultRlimits = spec.DefaultRlimits
-
-// ParseSpec parses the JSON form of a Spec. Unknown and repeated keys, null and values of the wrong type are errors
-// that name the place. Spec.Check examines what the values mean.
-func ParseSpec(data []byte) (*Spec, error) { return spec.ParseSpec(data) }
-
-// ParseBytes reads a size such as "64m", "64mb" or "64MiB".
-func ParseBytes(s string) (Bytes, error) { return spec.ParseBytes(s) }
-
-// ParseDuration reads "1m30s", or whole or fractional seconds as a bare number.
-func ParseDuration(s string) (Duration, error) { return spec.ParseDuration(s) }
-
-// ParseUser reads "UID[:GID]". The GID defaults to the UID.
-func ParseUser(s string) (uid, gid uint32, err error) { return spec.ParseUser(s) }
-
-// RlimitNames returns the sixteen resources of getrlimit(2), by the names of ulimit and docker.
-func RlimitNames() []string { return spec.RlimitNames() }
-
-// LimitTable returns the rows of all limits, in the order of the fields of Limits.
-func LimitTable() []Limit { return spec.LimitTable() }
-
-// Mechanisms lists every mechanism in the order in which a report shows them.
-func Mechanisms() []Mechanism { return spec.Mechanisms() }
 
 // The facts that Look returns.
 type (
@@ -159,14 +86,8 @@ func FilterTable(name string, init bool) (string, error) { return host.FilterTab
 // Masks returns the parts of /proc that are hidden or read-only in a jail.
 func Masks() (hidden, readOnly []string) { return host.Masks() }
 
-// DelegateScript returns a sh(1) script with which root delegates control groups to a user, given by name or uid.
-func DelegateScript(user string) (string, error) { return host.DelegateScript(user) }
-
 // Given is a file that is a stream of the payload's itself, see Cmd.Stdin.
 type Given = run.Given
-
-// LiveUsage is what a jail uses now.
-type LiveUsage = cgroup.LiveUsage
 
 // The types of a plan.
 type (
@@ -182,26 +103,3 @@ func Resolve(s *Spec, h *Host) (*Plan, error) { return plan.Resolve(s, h) }
 
 // OtherName returns another name of a command that the host may lack, such as "python3" for "python", or "".
 func OtherName(name string) string { return plan.OtherName(name) }
-
-// The types of Examine and Diagnose.
-type (
-	Facts   = doctor.Facts
-	Finding = doctor.Finding
-	State   = doctor.State
-	Trial   = doctor.Trial
-)
-
-// The states of a Finding.
-const (
-	Present = doctor.Present
-	Partial = doctor.Partial
-	Missing = doctor.Missing
-	Note    = doctor.Note
-)
-
-// Diagnose reports what a machine provides for jails, and a remedy for whatever is missing. The first finding, named
-// jail, states whether a default jail works.
-func Diagnose(f *Facts) []Finding { return doctor.Diagnose(f) }
-
-// Works reports whether a default jail works, according to Diagnose.
-func Works(list []Finding) bool { return doctor.Works(list) }

@@ -267,6 +267,7 @@ func (e *ExecError) Is(target error) bool { return target == e.Kind }
 func (e *ExecError) Unwrap() error { return e.Cause }
 
 // Denial returns the error as an entry of Result.Denials.
-func (e *ExecError) Denial() Denial {
-	return Denial{Layer: denial.LayerExec, Name: e.Cause.Detail, Count: 1, Why: e.Cause.Errno.Error(), Fix: e.Cause.Remedy}
+func (e *ExecError) Denial() denial.Denial {
+	return denial.Denial{Layer: denial.LayerExec, Name: e.Cause.Detail, Count: 1, Why: e.Cause.Errno.Error(),
+		Fix: e.Cause.Remedy}
 }

@@ -9,7 +9,7 @@ import (
 	"brig/nsjail/spec"
 )
 
-// Examine reads the facts for Diagnose, and tries to make jails. It takes a few seconds at most.
+// Examine reads the facts for doctor.Diagnose, and tries to make jails. It takes a few seconds at most.
 func Examine(ctx context.Context) *doctor.Facts { return doctor.Examine(ctx, tryJail) }
 
 // tryJail runs one jail in a new Runner and returns what happened.

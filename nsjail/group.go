@@ -136,7 +136,7 @@ func (c *Cmd) ControlGroup() (v2 string, v1 map[string]string) {
 
 // LiveUsage returns what the jail uses now, between Start and Wait: the figures of its control group. It returns nil
 // for a jail without a group, and os.ErrProcessDone after the end of the jail.
-func (c *Cmd) LiveUsage() (*LiveUsage, error) {
+func (c *Cmd) LiveUsage() (*cgroup.LiveUsage, error) {
 	if c.group == nil {
 		return nil, nil
 	}

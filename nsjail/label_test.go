@@ -67,7 +67,7 @@ func TestLabelIsMissing(t *testing.T) {
 	}
 	_, err := c.Run()
 	var e *Error
-	if !errors.As(err, &e) || e.Op != "apparmor" || e.Fault != FaultHost {
+	if !errors.As(err, &e) || e.Op != "apparmor" || e.Fault != spec.FaultHost {
 		t.Errorf("without AppArmor: %v", err)
 	}
 	c = Command("true")

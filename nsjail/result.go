@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/denial"
 	"brig/netns/egress"
 	"brig/nsjail/spec"
 
@@ -50,7 +51,7 @@ type Result struct {
 	Violation *Violation `json:"violation,omitempty"`
 	// Denials are what the jail has refused: system calls of all its processes, destinations, and the command if it could
 	// not be executed. Each tells why, and what would allow it. Notes tells where system calls are not counted.
-	Denials []Denial `json:"denials,omitempty"`
+	Denials []denial.Denial `json:"denials,omitempty"`
 	// Network summarizes what a jail with NetEgress or published ports has reached and tried to reach; nil for others.
 	Network *egress.Summary `json:"network,omitempty"`
 	// Last is the end of what the payload has shown at a terminal that it had in place of the caller's, at most 2 KiB.

@@ -49,7 +49,7 @@ func TestTierEndsAll(t *testing.T) {
 				seconds, daemons = "1000", "1"
 			}
 			c := CommandContext(context.Background(), "python3", "-c", chains, mark, seconds, daemons)
-			c.Spec.Tier = TierProcess // without a control group, which would end them, too
+			c.Spec.Tier = spec.TierProcess // without a control group, which would end them, too
 			up, w, err := os.Pipe()
 			must.Do(t, err)
 			defer up.Close()
@@ -105,7 +105,7 @@ func TestTierInARunner(t *testing.T) {
 	ended := make(chan error)
 	for range 3 {
 		go func() {
-			c := r.CommandSpec(context.Background(), spec.Spec{Args: []string{"sh", "-c", "echo x >$TMPDIR/f"}, Tier: TierProcess})
+			c := r.CommandSpec(context.Background(), spec.Spec{Args: []string{"sh", "-c", "echo x >$TMPDIR/f"}, Tier: spec.TierProcess})
 			res, err := c.Run()
 			if err == nil && res.Status != StatusOK {
 				err = fmt.Errorf("%+v", res)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"brig/agent/job"
+	"brig/denial"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -53,12 +54,12 @@ func TestDenialsAreLogged(t *testing.T) {
 // has all of them in its event.
 func TestNoCallHidesAnother(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	all := []nsjail.Denial{}
+	all := []denial.Denial{}
 	for i := range 512 {
-		all = append(all, nsjail.Denial{Layer: "syscall", Name: fmt.Sprint("system call ", i), Count: 1 << 62, Why: "w"})
+		all = append(all, denial.Denial{Layer: "syscall", Name: fmt.Sprint("system call ", i), Count: 1 << 62, Why: "w"})
 	}
 	for range 17 {
-		all = append(all, nsjail.Denial{Layer: "network", Name: strings.Repeat("\x01", 253) + ":65535", Count: 1, Why: "w"})
+		all = append(all, denial.Denial{Layer: "network", Name: strings.Repeat("\x01", 253) + ":65535", Count: 1, Why: "w"})
 	}
 	e := Wrap(executor(func(*job.Job) (*nsjail.Result, error) { return &nsjail.Result{Denials: all}, nil }),
 		open(t, Options{Path: path}))

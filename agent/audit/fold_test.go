@@ -16,6 +16,7 @@ import (
 	"brig/agent/job"
 	"brig/internal/test/must"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // A flood of wrong keys is counted, and does not fill the disk; who comes from where is bounded, too.
@@ -57,10 +58,10 @@ func TestMessagesHoldNoArguments(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		l := open(t, Options{Path: path, Argv: argv})
 		for i, err := range []error{
-			&nsjail.ExecError{Cause: &nsjail.Error{Fault: nsjail.FaultCaller, Op: "exec", Detail: `"/opt/CUSTOMER"`,
+			&nsjail.ExecError{Cause: &nsjail.Error{Fault: spec.FaultCaller, Op: "exec", Detail: `"/opt/CUSTOMER"`,
 				Errno: unix.ENOENT}, Kind: nsjail.ErrNotFound},
-			&nsjail.Error{Fault: nsjail.FaultCaller, Op: "workdir", Detail: `chdir("/CUSTOMER")`, Errno: unix.ENOENT},
-			&nsjail.Error{Fault: nsjail.FaultHost, Op: "memory", Detail: "CUSTOMER"},
+			&nsjail.Error{Fault: spec.FaultCaller, Op: "workdir", Detail: `chdir("/CUSTOMER")`, Errno: unix.ENOENT},
+			&nsjail.Error{Fault: spec.FaultHost, Op: "memory", Detail: "CUSTOMER"},
 			&job.Refusal{Layer: "queue", Code: "queue_full", Message: "CUSTOMER"},
 			errors.New("CUSTOMER"),
 		} {

@@ -73,7 +73,7 @@ func after(j *job.Job, r *nsjail.Result, err error, argv bool) Event {
 		}
 		e.Error = redact(message(err, argv))
 		if exec, ok := errors.AsType[*nsjail.ExecError](err); ok {
-			e.Denials = denials([]nsjail.Denial{exec.Denial()}, argv, redact)
+			e.Denials = denials([]denial.Denial{exec.Denial()}, argv, redact)
 		}
 	}
 	if r == nil {
@@ -94,7 +94,7 @@ func after(j *job.Job, r *nsjail.Result, err error, argv bool) Event {
 }
 
 // denials returns what was refused. The name of a command is an argument.
-func denials(list []nsjail.Denial, argv bool, redact func(string) string) (out []Denial) {
+func denials(list []denial.Denial, argv bool, redact func(string) string) (out []Denial) {
 	for i := range list {
 		d := Denial{Layer: list[i].Layer, Count: list[i].Count}
 		if d.Layer != denial.LayerExec || argv {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"brig/agent/job"
+	"brig/denial"
 	"brig/netns/egress"
 	"brig/nsjail"
 )
@@ -40,7 +41,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 		func(*job.Job) (*nsjail.Result, error) {
 			return &nsjail.Result{Status: nsjail.StatusError, Usage: nsjail.NoUsage(),
 				Error:   &nsjail.Error{Op: "exec", Detail: secret},
-				Denials: []nsjail.Denial{{Layer: "network", Name: secret + ".example:443", Count: 1}},
+				Denials: []denial.Denial{{Layer: "network", Name: secret + ".example:443", Count: 1}},
 				Network: &egress.Summary{Total: 3, ByHost: map[string]int{secret + ".example": 1, "[redacted].example": 2}}}, nil
 		},
 	}

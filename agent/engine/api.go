@@ -7,6 +7,7 @@ import (
 
 	"brig/agent/job"
 	"brig/agent/workspace"
+	"brig/denial"
 	"brig/nsjail"
 )
 
@@ -124,7 +125,7 @@ type Response struct {
 	// Violations are what was tried and is forbidden.
 	Violations []Violation `json:"violations,omitempty"`
 	// Denials are what the jail has refused, each with the reason and with what would allow it.
-	Denials []nsjail.Denial `json:"denials,omitempty"`
+	Denials []denial.Denial `json:"denials,omitempty"`
 	// Network sums up what was reached and refused; left out without a network.
 	Network json.RawMessage `json:"network,omitempty"`
 	// Image is the name of the image that was the root, with its digest.

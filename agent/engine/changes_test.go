@@ -16,7 +16,7 @@ import (
 	"brig/agent/token"
 	"brig/changes"
 	"brig/internal/test/must"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // withCOW adds a share "repo" in mode cow, with the files a and b.
@@ -218,7 +218,7 @@ func TestChangesOnDisk(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", state)
 	var o Options
 	dir := withCOW(t, &o)
-	o.Shares[len(o.Shares)-1].Store = nsjail.StoreDisk
+	o.Shares[len(o.Shares)-1].Store = spec.StoreDisk
 	o.Policies = []*policy.Policy{parsed(t, `{"commands": ["*"], "shares": ["repo"]}`)}
 	e := newEngine(t, o)
 	if err := e.Lacks(); err != nil {

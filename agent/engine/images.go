@@ -15,6 +15,7 @@ import (
 	"brig/image/asroot"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // ImageInfo describes an image that the caller may name.
@@ -83,7 +84,7 @@ func (e *Engine) openImage(store *image.Store, name string) error {
 // apply makes the image the root of a Spec. Unless the Spec sets others, the run starts in /work and HOME is the
 // jail's, since programs can write to both.
 func (r *root) apply(s *nsjail.Spec) error {
-	s.Workdir = cmp.Or(s.Workdir, nsjail.DefaultWorkdir)
+	s.Workdir = cmp.Or(s.Workdir, spec.DefaultWorkdir)
 	return asroot.Apply(s, r.Image, asroot.Options{KeepHome: true})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"brig/agent/job"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Lacks returns an error if this machine cannot provide the mechanisms that every run needs: those that Options.Base
@@ -17,10 +18,10 @@ import (
 func (e *Engine) Lacks() error {
 	var missing []string
 	var first *nsjail.Error
-	for range nsjail.Mechanisms() {
+	for range spec.Mechanisms() {
 		err := e.possible(missing)
 		var jail *nsjail.Error
-		if !errors.As(err, &jail) || jail.Fault != nsjail.FaultHost {
+		if !errors.As(err, &jail) || jail.Fault != spec.FaultHost {
 			break
 		}
 		name, known := mechanism(jail.Op)
@@ -90,7 +91,7 @@ func resolve(s *nsjail.Spec) error {
 // mechanism returns the name in Spec.Optional of the mechanism for a failed operation.
 func mechanism(op string) (name string, known bool) {
 	name = strings.TrimPrefix(op, "limits.")
-	return name, slices.ContainsFunc(nsjail.Mechanisms(), func(m nsjail.Mechanism) bool { return m.Name == name })
+	return name, slices.ContainsFunc(spec.Mechanisms(), func(m spec.Mechanism) bool { return m.Name == name })
 }
 
 // asks reports whether a request itself requires a mechanism. Otherwise a policy or the engine requires it.

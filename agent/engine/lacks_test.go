@@ -7,11 +7,12 @@ import (
 	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // What a policy asks for is no reason to send another request.
 func TestHostRefusalBlamesWhoAsked(t *testing.T) {
-	lacks := &nsjail.Error{Fault: nsjail.FaultHost, Op: "limits.memory", Detail: "/sys/fs/cgroup/x has none",
+	lacks := &nsjail.Error{Fault: spec.FaultHost, Op: "limits.memory", Detail: "/sys/fs/cgroup/x has none",
 		Remedy: "sudo make one"}
 	for _, c := range []struct {
 		r     *Request

@@ -12,7 +12,7 @@ import (
 	"brig/agent/audit"
 	"brig/agent/job"
 	"brig/agent/workspace"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // record writes an event to the audit log, if there is one. If it returns a Refusal, the caller must refuse the
@@ -33,7 +33,7 @@ func about(kind string, c Caller, box *workspace.Sandbox) audit.Event {
 func onFile(kind string, c Caller, box *workspace.Sandbox, name string) audit.Event {
 	v := about(kind, c, box)
 	if v.Path = path.Clean(name); !path.IsAbs(name) {
-		v.Path = path.Join(nsjail.DefaultWorkdir, name)
+		v.Path = path.Join(spec.DefaultWorkdir, name)
 	}
 	return v
 }

@@ -18,6 +18,7 @@ import (
 	"brig/agent/token"
 	"brig/internal/test/must"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Each operation on a sandbox from outside of a run is logged before it happens, with its caller.
@@ -102,8 +103,8 @@ func TestUnrecordedIsUndone(t *testing.T) {
 
 // A want that passes is no fault of the request, nor of what the machine is.
 func TestMachineFull(t *testing.T) {
-	for _, err := range []error{&nsjail.Error{Fault: nsjail.FaultHost, Op: "socketpair", Errno: unix.EMFILE},
-		&nsjail.Error{Fault: nsjail.FaultHost, Op: "clone3", Errno: unix.EAGAIN}} {
+	for _, err := range []error{&nsjail.Error{Fault: spec.FaultHost, Op: "socketpair", Errno: unix.EMFILE},
+		&nsjail.Error{Fault: spec.FaultHost, Op: "clone3", Errno: unix.EAGAIN}} {
 		a := answer(&job.Job{}, &Request{}, nil, err)
 		if a.Error == nil || a.Error.Code != "machine_full" || a.Status != "error" {
 			t.Errorf("%v: %+v", err, a.Error)
@@ -111,7 +112,7 @@ func TestMachineFull(t *testing.T) {
 	}
 	for _, lasting := range []*nsjail.Error{{Op: "memory", Errno: unix.EACCES},
 		{Op: "net", Step: 7, Of: 100, Errno: unix.EAGAIN}, {Op: "stdio", Step: 7, Of: 100, Errno: unix.EMFILE}} {
-		lasting.Fault = nsjail.FaultHost
+		lasting.Fault = spec.FaultHost
 		if a := answer(&job.Job{}, &Request{}, nil, lasting); a.Error.Code != "host_lacks" {
 			t.Errorf("%v: %+v", lasting, a.Error)
 		}

@@ -16,10 +16,12 @@ import (
 	"brig/agent/job"
 	"brig/agent/policy"
 	"brig/agent/workspace"
+	"brig/denial"
 	"brig/internal/test/must"
 	"brig/netns/egress"
 	policies "brig/netns/egress/policy"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Each bound of a request has its code, and the largest request within the bounds passes.
@@ -228,7 +230,7 @@ func TestFill(t *testing.T) {
 // Each way in which a run can end has its status.
 func TestAnswer(t *testing.T) {
 	refusal := &job.Refusal{Message: "no", Code: "c", Layer: "policy"}
-	jail := func(fault nsjail.Fault, op string) error {
+	jail := func(fault spec.Fault, op string) error {
 		return &nsjail.Error{Fault: fault, Op: op, Detail: "d", Remedy: "r"}
 	}
 	for name, c := range map[string]struct {
@@ -241,10 +243,10 @@ func TestAnswer(t *testing.T) {
 		"a caller who left":  {nil, context.Canceled, "cancelled", ""},
 		"a caller's time":    {nil, context.DeadlineExceeded, "cancelled", ""},
 		"no descriptors":     {nil, os.NewSyscallError("socketpair", unix.EMFILE), "error", "machine_full"},
-		"the command":        {nil, jail(nsjail.FaultCaller, "exec"), "error", "command_not_runnable"},
-		"the caller's fault": {nil, jail(nsjail.FaultCaller, "mounts[0]"), "error", "bad_request"},
-		"the host's fault":   {nil, jail(nsjail.FaultHost, "userns"), "error", "host_lacks"},
-		"our fault":          {nil, jail(nsjail.FaultBrig, "clone3"), "error", "jail_failed"},
+		"the command":        {nil, jail(spec.FaultCaller, "exec"), "error", "command_not_runnable"},
+		"the caller's fault": {nil, jail(spec.FaultCaller, "mounts[0]"), "error", "bad_request"},
+		"the host's fault":   {nil, jail(spec.FaultHost, "userns"), "error", "host_lacks"},
+		"our fault":          {nil, jail(spec.FaultBrig, "clone3"), "error", "jail_failed"},
 		"another error":      {nil, errors.New("x"), "error", "jail_failed"},
 		"a result":           {&nsjail.Result{Status: nsjail.StatusOK}, nil, "ok", ""},
 		"a result, unread":   {&nsjail.Result{Status: nsjail.StatusFailed, ExitCode: 3}, errors.New("x"), "failed", ""},
@@ -271,12 +273,12 @@ func TestViolations(t *testing.T) {
 
 // TestDenials: the answer has what the report has, and a command that cannot be executed.
 func TestDenials(t *testing.T) {
-	list := []nsjail.Denial{{Layer: "syscall", Name: "mount", Count: 2, Why: "w"}}
+	list := []denial.Denial{{Layer: "syscall", Name: "mount", Count: 2, Why: "w"}}
 	if a := answer(&job.Job{}, &Request{}, &nsjail.Result{Denials: list}, nil); !slices.Equal(a.Denials, list) {
 		t.Errorf("%+v", a.Denials)
 	}
-	err := &nsjail.ExecError{Cause: &nsjail.Error{Fault: nsjail.FaultCaller, Op: "exec", Detail: `"x"`, Errno: unix.ENOENT, Remedy: "r"}}
-	want := []nsjail.Denial{{Layer: "exec", Name: `"x"`, Count: 1, Why: "no such file or directory", Fix: "r"}}
+	err := &nsjail.ExecError{Cause: &nsjail.Error{Fault: spec.FaultCaller, Op: "exec", Detail: `"x"`, Errno: unix.ENOENT, Remedy: "r"}}
+	want := []denial.Denial{{Layer: "exec", Name: `"x"`, Count: 1, Why: "no such file or directory", Fix: "r"}}
 	if a := answer(&job.Job{}, &Request{}, nil, err); !slices.Equal(a.Denials, want) {
 		t.Errorf("%+v", a.Denials)
 	}

@@ -13,8 +13,10 @@ import (
 
 	"brig/agent/job"
 	"brig/agent/workspace"
+	"brig/denial"
 	"brig/netns/egress"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Run runs a request. It always returns a Response. With a stream, the output is passed to that during the run, in one
@@ -160,7 +162,7 @@ func answer(j *job.Job, r *Request, res *nsjail.Result, err error) *Response {
 			cause.Remedy = "" // it is about files of the host
 		}
 		a.Error = jailRefusal(r, &cause)
-		a.Denials = []nsjail.Denial{(&nsjail.ExecError{Cause: &cause}).Denial()}
+		a.Denials = []denial.Denial{(&nsjail.ExecError{Cause: &cause}).Denial()}
 		return a
 	case errors.As(err, &jail):
 		a.Error = jailRefusal(r, jail)
@@ -200,12 +202,12 @@ func machineFull() *job.Refusal {
 // jailRefusal returns the Refusal for a jail that could not be made.
 func jailRefusal(r *Request, e *nsjail.Error) *job.Refusal {
 	switch {
-	case e.Op == "exec" && e.Fault != nsjail.FaultBrig:
+	case e.Op == "exec" && e.Fault != spec.FaultBrig:
 		return refuse("jail", "command_not_runnable", e.Op, e.Error(), "name a program that is in the jail: "+
 			"what the machine has in /usr/bin, or a file below /work that is executable")
-	case e.Fault == nsjail.FaultHost:
+	case e.Fault == spec.FaultHost:
 		return hostRefusal(r, e)
-	case e.Fault == nsjail.FaultCaller:
+	case e.Fault == spec.FaultCaller:
 		op := strings.TrimPrefix(e.Op, "limits.") // the request has limits under their names
 		no := refuse("jail", "bad_request", op, e.Named(op))
 		if e.Remedy != "" {

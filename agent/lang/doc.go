@@ -12,7 +12,7 @@
 //
 // # Which languages there are
 //
-// Find looks for programs in the directories of nsjail.DefaultPath, and in others such as /usr/local/go/bin. It follows
+// Find looks for programs in the directories of spec.DefaultPath, and in others such as /usr/local/go/bin. It follows
 // symbolic links as the jail does: a program that the jail does not show is not found. This takes a few dozen calls of
 // lstat(2). Versions then runs each program in a jail. If one fails, the next program for the language is tried, and a
 // language without a working program is no longer listed.

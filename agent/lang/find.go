@@ -9,6 +9,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -46,7 +47,7 @@ func (l *Languages) lookup(r *row) (list []program) {
 
 // path returns the PATH of the jails.
 func (l *Languages) path() string {
-	dirs := nsjail.DefaultPath
+	dirs := spec.DefaultPath
 	for _, e := range l.base.Env {
 		if value, ok := strings.CutPrefix(e, "PATH="); ok {
 			dirs = value

@@ -8,6 +8,7 @@ import (
 
 	"brig/agent/job"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Bounds of a request, in bytes and in arguments. A mount of type data can hold more than MaxCode. execve(2) accepts 2
@@ -102,7 +103,7 @@ func (l *Languages) fill(j *job.Job, r *row, program, code string, args []string
 func modulePath(s *nsjail.Spec) string {
 	workdir := s.Workdir
 	if workdir == "" {
-		workdir = nsjail.DefaultWorkdir
+		workdir = spec.DefaultWorkdir
 	}
 	if workdir == inputDir || strings.ContainsAny(workdir, ":") { // a colon in a directory's name cannot be quoted
 		return inputDir

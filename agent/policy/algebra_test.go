@@ -11,6 +11,7 @@ import (
 	"brig/agent/job"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // classes maps each field of a Spec to how a policy treats it. A field that is not here is one that no policy knows:
@@ -85,7 +86,7 @@ func TestEveryFieldOfASpecIsKnown(t *testing.T) {
 
 // TestLimitFeatures: a limit that needs a feature names one that there is.
 func TestLimitFeatures(t *testing.T) {
-	for _, r := range nsjail.LimitTable() {
+	for _, r := range spec.LimitTable() {
 		if r.Feature != "" && features[r.Feature] == "" {
 			t.Errorf("%s needs the feature %s, which there is not", r.Name, r.Feature)
 		}
@@ -97,7 +98,7 @@ func within(t testing.TB, p *Policy, s *nsjail.Spec) {
 	t.Helper()
 	bad := func(what string, v, most any) { t.Errorf("%s is %v, above %v\n%s", what, v, most, s.JSON()) }
 	l, c := s.Limits, p.Limits
-	if c.Wall > 0 && (l.Wall < 0 || l.Wall > c.Wall || l.Wall == 0 && (s.TTY || c.Wall < nsjail.DefaultWall)) {
+	if c.Wall > 0 && (l.Wall < 0 || l.Wall > c.Wall || l.Wall == 0 && (s.TTY || c.Wall < spec.DefaultWall)) {
 		bad("wall", l.Wall, c.Wall)
 	}
 	if c.Wall > 0 && l.Grace > max(c.Grace, DefaultGrace) {
@@ -111,7 +112,7 @@ func within(t testing.TB, p *Policy, s *nsjail.Spec) {
 	}
 	if r, own := l.Rlimits["nproc"]; c.Processes > 0 &&
 		(own && (r.Hard < 0 || r.Hard > c.Processes) || l.Processes < 0 || l.Processes > c.Processes || !own &&
-			l.Processes == 0 && c.Processes < nsjail.DefaultProcesses) {
+			l.Processes == 0 && c.Processes < spec.DefaultProcesses) {
 		bad("processes", l.Processes, c.Processes)
 	}
 	for _, b := range []struct {
@@ -136,8 +137,8 @@ func within(t testing.TB, p *Policy, s *nsjail.Spec) {
 	}
 	for _, m := range s.Mounts {
 		if m.Type == nsjail.MountTmpfs &&
-			(c.Tmpfs > 0 && (m.Size > c.Tmpfs || m.Size == 0 && c.Tmpfs < nsjail.DefaultTmpfsSize) || c.TmpfsInodes > 0 &&
-				(m.Inodes > c.TmpfsInodes || m.Inodes == 0 && c.TmpfsInodes < nsjail.DefaultTmpfsInodes)) {
+			(c.Tmpfs > 0 && (m.Size > c.Tmpfs || m.Size == 0 && c.Tmpfs < spec.DefaultTmpfsSize) || c.TmpfsInodes > 0 &&
+				(m.Inodes > c.TmpfsInodes || m.Inodes == 0 && c.TmpfsInodes < spec.DefaultTmpfsInodes)) {
 			bad("tmpfs", m, c.Tmpfs)
 		}
 	}
@@ -277,11 +278,11 @@ func drawSpec(r *rand.Rand) nsjail.Spec {
 		l.CPUPeriod = nsjail.Duration(pick(0, 2e7, 1e9))
 	}
 	if r.IntN(3) == 0 {
-		l.Rlimits = map[string]nsjail.Rlimit{"nofile": {Soft: 10, Hard: pick(10, 100000, -1)},
+		l.Rlimits = map[string]spec.Rlimit{"nofile": {Soft: 10, Hard: pick(10, 100000, -1)},
 			"fsize": {Soft: pick(5, 1<<30), Hard: -1}}
 	}
 	if l.CPUTime == 0 && r.IntN(2) == 0 {
-		l.Rlimits = map[string]nsjail.Rlimit{"cpu": {Soft: 1, Hard: pick(1, 50, -1)},
+		l.Rlimits = map[string]spec.Rlimit{"cpu": {Soft: 1, Hard: pick(1, 50, -1)},
 			"nproc": {Soft: 2, Hard: pick(2, 1<<20)}}
 		l.Processes = 0
 	}
@@ -317,7 +318,7 @@ func FuzzDecide(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := nsjail.ParseSpec(data)
+		s, err := spec.ParseSpec(data)
 		if err != nil {
 			return
 		}

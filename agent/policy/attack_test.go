@@ -8,6 +8,7 @@ import (
 	"brig/agent/job"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 func TestNetworkRules(t *testing.T) {
@@ -91,7 +92,7 @@ func TestNetworkRules(t *testing.T) {
 			t.Errorf("publish %s: %v", text, j.Verdict.Refusal)
 		}
 	}
-	for net, ok := range map[nsjail.Net]bool{"": true, "none": true, "loopback": true, "host": false, "Host": false,
+	for net, ok := range map[spec.Net]bool{"": true, "none": true, "loopback": true, "host": false, "Host": false,
 		"bridge": false} {
 		if j := decided(t, p, nsjail.Spec{Args: []string{"id"}, Net: net}); (j.Verdict.Refusal == nil) != ok {
 			t.Errorf("net %q: %v", net, j.Verdict.Refusal)
@@ -112,7 +113,7 @@ func TestLimits(t *testing.T) {
 			s.Limits = nsjail.Limits{Wall: math.MinInt64, Grace: math.MaxInt64, Idle: math.MaxInt64, OutputLimit: math.MaxInt64}
 		},
 		func(s *nsjail.Spec) {
-			s.Limits.Rlimits = map[string]nsjail.Rlimit{"nproc": {Soft: -1, Hard: -1}, "fsize": {Soft: -1, Hard: -1},
+			s.Limits.Rlimits = map[string]spec.Rlimit{"nproc": {Soft: -1, Hard: -1}, "fsize": {Soft: -1, Hard: -1},
 				"nofile": {Soft: 9, Hard: 1 << 20}, "cpu": {Soft: 9, Hard: 9}}
 		},
 		func(s *nsjail.Spec) { s.Limits.Memory, s.Limits.MemoryHigh = 1<<30, 1<<29 },
@@ -137,9 +138,9 @@ func TestLimits(t *testing.T) {
 	for i, l := range []nsjail.Limits{{CPUs: math.NaN()}, {CPUs: math.Inf(1)}, {CPUs: -1}, {Memory: -1}, {Processes: -2},
 		{CPUTime: -1}, {Output: -1}, {MemorySwap: -2}, {Grace: -1},
 		{MemoryLow: 1, Memory: 1 << 20}, {CPUWeight: 10000}, {Cgroup: []string{"memory.oom.group=0"}},
-		{Rlimits: map[string]nsjail.Rlimit{"rtprio": {Soft: 0, Hard: 99}}},
-		{Rlimits: map[string]nsjail.Rlimit{"as": {Soft: 0, Hard: -1}}}, {CPUSet: "0"},
-		{IO: []nsjail.IOLimit{{Path: "/etc/shadow", ReadBps: 1}}}, {IOWeight: 5}} {
+		{Rlimits: map[string]spec.Rlimit{"rtprio": {Soft: 0, Hard: 99}}},
+		{Rlimits: map[string]spec.Rlimit{"as": {Soft: 0, Hard: -1}}}, {CPUSet: "0"},
+		{IO: []spec.IOLimit{{Path: "/etc/shadow", ReadBps: 1}}}, {IOWeight: 5}} {
 		if j := decided(t, p, nsjail.Spec{Args: []string{"id"}, Limits: l}); j.Verdict.Refusal == nil {
 			t.Errorf("%d: %+v was allowed", i, l)
 		}

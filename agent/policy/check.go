@@ -11,6 +11,7 @@ import (
 	"brig/internal/strictjson"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Check returns every problem of the policy that does not depend on the machine. Each is one line with the JSON path
@@ -200,7 +201,7 @@ func (c *checker) limits(p *Policy) {
 }
 
 var mechanismNames = sync.OnceValue(func() []string {
-	return texts(nsjail.Mechanisms(), func(m nsjail.Mechanism) string { return m.Name })
+	return texts(spec.Mechanisms(), func(m spec.Mechanism) string { return m.Name })
 })
 
 func featureNames() []string { return slices.Sorted(maps.Keys(features)) }

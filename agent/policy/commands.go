@@ -12,6 +12,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -81,7 +82,7 @@ func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *job.Refusa
 
 // sameFile reports whether an entry leads to the file, under any name.
 func sameFile(k Command, f *file, v *view) bool {
-	own, err := lookPath(k.Command, nsjail.DefaultPath, "/", v)
+	own, err := lookPath(k.Command, spec.DefaultPath, "/", v)
 	return err == nil && len(own) > 0 && own[0].dev == f.dev && own[0].ino == f.ino
 }
 
@@ -110,7 +111,7 @@ type candidate struct {
 
 // candidates returns the files that the jail may execute, in order. The kernel executes the first that it can.
 func candidates(s *nsjail.Spec, v *view) (list []candidate, err error) {
-	dirs := nsjail.DefaultPath
+	dirs := spec.DefaultPath
 	for _, e := range s.Env {
 		if value, ok := strings.CutPrefix(e, "PATH="); ok {
 			dirs = value // the last one counts, as in the jail
@@ -124,7 +125,7 @@ func candidates(s *nsjail.Spec, v *view) (list []candidate, err error) {
 		if name == "" || len(list) > 0 && list[len(list)-1].file.mode&0o001 != 0 { // the jail does not go on with that name
 			break
 		}
-		files, err := lookPath(name, dirs, cmp.Or(s.Workdir, nsjail.DefaultWorkdir), v)
+		files, err := lookPath(name, dirs, cmp.Or(s.Workdir, spec.DefaultWorkdir), v)
 		if err != nil {
 			return nil, err
 		}

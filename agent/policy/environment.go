@@ -9,6 +9,7 @@ import (
 	"brig/agent/job"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // environment checks the names of variables that are set or passed.
@@ -45,7 +46,7 @@ func isGlob(name string) bool { return strings.ContainsAny(name, `*?[\`) }
 // too, so that the variable cannot have any other.
 func languageSets(s *nsjail.Spec, e string) bool {
 	name, value, _ := strings.Cut(e, "=")
-	workdir := cmp.Or(s.Workdir, nsjail.DefaultWorkdir)
+	workdir := cmp.Or(s.Workdir, spec.DefaultWorkdir)
 	return slices.Contains([]string{"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"}, name) &&
 		(value == "/input" || value == workdir+":/input")
 }

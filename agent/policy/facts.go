@@ -9,7 +9,7 @@ import (
 
 	"brig/internal/strictjson"
 	egress "brig/netns/egress/policy"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // each calls visit for the lists and bounds of a policy, or of a part of one, with their paths and pointers to them.
@@ -61,7 +61,7 @@ func (p *Policy) facts() (lists, bounds []fact) {
 		switch to := to.(type) {
 		case *[]Command:
 			list(path, texts(*to, commandText))
-		case *[]nsjail.Net:
+		case *[]spec.Net:
 			list(path, modeNames(*to))
 		case *[]egress.Ports:
 			list(path, texts(*to, egress.Ports.String))
@@ -92,8 +92,8 @@ func texts[T any](list []T, text func(T) string) []string {
 	return out
 }
 
-func modeNames(modes []nsjail.Net) []string {
-	return texts(modes, func(m nsjail.Net) string { return string(m) })
+func modeNames(modes []spec.Net) []string {
+	return texts(modes, func(m spec.Net) string { return string(m) })
 }
 
 // plain reports whether the command is allowed with any arguments.

@@ -10,10 +10,11 @@ import (
 
 	"brig/agent/job"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // limitTable returns the table of a Spec's limits, which must not be modified.
-var limitTable = sync.OnceValue(nsjail.LimitTable)
+var limitTable = sync.OnceValue(spec.LimitTable)
 
 var limitFields = sync.OnceValue(func() map[string]func(*nsjail.Limits) any {
 	fields := map[string]func(*nsjail.Limits) any{}
@@ -41,7 +42,7 @@ func limitOf(s *nsjail.Spec, ceiling string) (v int64, asked bool) {
 	switch ceiling {
 	case "wall":
 		if !s.TTY { // the default does not apply to a jail with a terminal
-			v = int64(nsjail.DefaultWall)
+			v = int64(spec.DefaultWall)
 		}
 	case "grace", "memory_swap": // absent, the latter means the same as the memory limit
 		v = 0
@@ -49,7 +50,7 @@ func limitOf(s *nsjail.Spec, ceiling string) (v int64, asked bool) {
 		if r, own := rlimit(s, "nproc"); own {
 			return r.Hard, true
 		}
-		v = nsjail.DefaultProcesses
+		v = spec.DefaultProcesses
 	case "tmpfs", "tmpfs_inodes": // the largest of all mounts
 		v = 0
 		eachTmpfs(s, ceiling, func(field any, size int64) { v, asked = max(v, size), asked || number(field) > 0 })
@@ -58,7 +59,7 @@ func limitOf(s *nsjail.Spec, ceiling string) (v int64, asked bool) {
 		if !s.Rootfs.Writable {
 			return 0, false
 		}
-		v = int64(nsjail.DefaultRootSize)
+		v = int64(spec.DefaultRootSize)
 	case "file_size", "open_files":
 		r, own := rlimit(s, resources[ceiling])
 		return r.Hard, own
@@ -118,9 +119,9 @@ func cpuTime(s *nsjail.Spec, v int64) int64 {
 // fitQuota keeps what depends on the number of processors valid: a quota of at least 1ms in each period, and no burst
 // above the quota.
 func fitQuota(l *nsjail.Limits) {
-	period := cmp.Or(l.CPUPeriod, nsjail.DefaultCPUPeriod)
+	period := cmp.Or(l.CPUPeriod, spec.DefaultCPUPeriod)
 	if quota := time.Duration(l.CPUs * float64(period)); quota < time.Millisecond {
-		l.CPUPeriod, period = nsjail.DefaultCPUPeriod, nsjail.DefaultCPUPeriod
+		l.CPUPeriod, period = spec.DefaultCPUPeriod, spec.DefaultCPUPeriod
 	}
 	quota := nsjail.Duration(time.Duration(l.CPUs * float64(period)).Truncate(time.Microsecond))
 	l.CPUBurst = min(l.CPUBurst, quota)
@@ -143,9 +144,9 @@ func eachTmpfs(s *nsjail.Spec, ceiling string, visit func(field any, v int64)) {
 	}
 	for i := range s.Mounts {
 		m := &s.Mounts[i]
-		size, inodes := nsjail.DefaultTmpfsSize, int64(nsjail.DefaultTmpfsInodes)
+		size, inodes := spec.DefaultTmpfsSize, int64(spec.DefaultTmpfsInodes)
 		if m.Type == nsjail.MountCOW {
-			size, inodes = nsjail.DefaultCOWSize, nsjail.DefaultCOWInodes
+			size, inodes = spec.DefaultCOWSize, spec.DefaultCOWInodes
 		}
 		switch {
 		case m.Type != nsjail.MountTmpfs && m.Type != nsjail.MountCOW:
@@ -159,15 +160,15 @@ func eachTmpfs(s *nsjail.Spec, ceiling string, visit func(field any, v int64)) {
 
 // rlimit returns a resource limit of getrlimit(2), and whether the Spec sets it. Without nsjail's default it is
 // infinite.
-func rlimit(s *nsjail.Spec, resource string) (r nsjail.Rlimit, own bool) {
+func rlimit(s *nsjail.Spec, resource string) (r spec.Rlimit, own bool) {
 	r, own = s.Limits.Rlimits[resource]
 	if !own {
 		var limited bool
-		if r, limited = nsjail.DefaultRlimits[resource]; !limited {
-			r = nsjail.Rlimit{Soft: -1, Hard: -1}
+		if r, limited = spec.DefaultRlimits[resource]; !limited {
+			r = spec.Rlimit{Soft: -1, Hard: -1}
 		}
 	}
-	return nsjail.Rlimit{Soft: unlimited(r.Soft), Hard: unlimited(r.Hard)}, own
+	return spec.Rlimit{Soft: unlimited(r.Soft), Hard: unlimited(r.Hard)}, own
 }
 
 // lowerRlimit sets a hard limit, and lowers the soft one to it.
@@ -175,9 +176,9 @@ func lowerRlimit(s *nsjail.Spec, resource string, v int64) {
 	r, _ := rlimit(s, resource)
 	limits := maps.Clone(s.Limits.Rlimits) // the map may be the caller's
 	if limits == nil {
-		limits = map[string]nsjail.Rlimit{}
+		limits = map[string]spec.Rlimit{}
 	}
-	limits[resource] = nsjail.Rlimit{Soft: min(r.Soft, v), Hard: v}
+	limits[resource] = spec.Rlimit{Soft: min(r.Soft, v), Hard: v}
 	s.Limits.Rlimits = limits
 }
 

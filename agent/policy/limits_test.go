@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Each ceiling lowers its own limit, keeps what depends on it valid, and tells the caller if it asked for more.
@@ -15,7 +16,7 @@ func TestEachCeiling(t *testing.T) {
 		return nsjail.Mount{Type: nsjail.MountTmpfs, Target: "/tmp/x", Size: size, Inodes: inodes}
 	}
 	rlimits := func(name string, soft, hard int64) nsjail.Limits {
-		return nsjail.Limits{Rlimits: map[string]nsjail.Rlimit{name: {Soft: soft, Hard: hard}}}
+		return nsjail.Limits{Rlimits: map[string]spec.Rlimit{name: {Soft: soft, Hard: hard}}}
 	}
 	const second = nsjail.Duration(1e9)
 	for name, c := range map[string]struct {

@@ -11,6 +11,7 @@ import (
 	"brig/internal/words"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Finding is a result of Lint.
@@ -144,7 +145,7 @@ func (l *linter) command(at string, k Command, v *view) {
 		l.warn(at, "any command is allowed, also what a run has written to /work")
 		return
 	}
-	files, err := lookPath(k.Command, nsjail.DefaultPath, "/", v)
+	files, err := lookPath(k.Command, spec.DefaultPath, "/", v)
 	if (err != nil || len(files) == 0) && slices.Contains(l.p.Paths.Roots, "") {
 		l.warn(at, "%s is not on this machine, or not where a jail shows it (/usr, /bin, /sbin)", k.Command)
 	}
@@ -197,7 +198,7 @@ func (l *linter) limits() {
 
 func (l *linter) network() {
 	n := &l.p.Network
-	modes := func(m nsjail.Net) bool { return slices.Contains(n.Modes, m) }
+	modes := func(m spec.Net) bool { return slices.Contains(n.Modes, m) }
 	if modes(nsjail.NetHost) {
 		l.warn("network.modes", "host is the caller's own network: nothing is restricted")
 	}

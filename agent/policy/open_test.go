@@ -8,6 +8,7 @@ import (
 	"brig/internal/test/must"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // The profile any changes nothing and refuses nothing that nsjail takes.
@@ -21,7 +22,7 @@ func TestAnyIsNeutral(t *testing.T) {
 		Mounts:   []nsjail.Mount{{Type: nsjail.MountBind, Source: "/etc", Target: "/usr", Writable: true}},
 		Optional: []string{"user"}, CgroupParent: "/x",
 		Limits: nsjail.Limits{Wall: -1, Processes: -1, CPUWeight: 9, Cgroup: []string{"a.b=c"},
-			Rlimits: map[string]nsjail.Rlimit{"core": {Soft: -1, Hard: -1}}}}
+			Rlimits: map[string]spec.Rlimit{"core": {Soft: -1, Hard: -1}}}}
 	if problems := s.Check(); len(problems) > 0 {
 		t.Fatal(problems)
 	}

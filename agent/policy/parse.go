@@ -13,6 +13,7 @@ import (
 	"brig/internal/strictjson"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -186,7 +187,7 @@ func (p *Policy) defaults() {
 		p.Paths.Roots = []string{""}
 	}
 	if p.Network.Modes == nil {
-		p.Network.Modes = []nsjail.Net{nsjail.NetNone, nsjail.NetLoopback}
+		p.Network.Modes = []spec.Net{nsjail.NetNone, nsjail.NetLoopback}
 	}
 	if p.Seccomp == nil {
 		p.Seccomp = []string{"default"}

@@ -6,6 +6,7 @@ import (
 
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Policy is the set of rules for a run. The zero Policy refuses every run. An absent list allows nothing. An absent
@@ -44,7 +45,7 @@ type Policy struct {
 	Sandbox Sandbox `json:"sandbox,omitzero"`
 	// Seccomp names the allowed system-call filters. If absent, only "default" is allowed.
 	Seccomp []string `json:"seccomp,omitzero"`
-	// Require names mechanisms that must be in force (see nsjail.Mechanisms). They are added to Spec.Require.
+	// Require names mechanisms that must be in force (see spec.Mechanisms). They are added to Spec.Require.
 	Require []string `json:"require,omitzero"`
 	// Optional names the mechanisms that a Spec may list as optional. All others are removed from Spec.Optional.
 	Optional []string `json:"optional,omitzero"`
@@ -83,7 +84,7 @@ type Paths struct {
 // Network limits the network access of a run.
 type Network struct {
 	// Modes are the allowed network modes. If absent, none and loopback are allowed.
-	Modes []nsjail.Net `json:"modes,omitzero"`
+	Modes []spec.Net `json:"modes,omitzero"`
 	// Egress is the upper bound of a run's egress rules: each rule of the run must lie within it. Its denials and
 	// bounds are added to the run's. A run may name only DNS servers listed here.
 	Egress *egress.Policy `json:"egress,omitempty"`

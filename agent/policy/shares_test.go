@@ -6,6 +6,7 @@ import (
 
 	"brig/internal/test/must"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // TestShares: a share is mounted only if the policy names it, whatever paths it allows, with at most its mode, and only
@@ -16,7 +17,7 @@ func TestShares(t *testing.T) {
 	defer f.Close()
 	mount := func(name string, writable bool) nsjail.Spec {
 		return nsjail.Spec{Args: []string{"true"}, Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: dir, Target: "/data/x",
-			Writable: writable, Held: &nsjail.Held{Name: name, File: f}}}}
+			Writable: writable, Held: &spec.Held{Name: name, File: f}}}}
 	}
 	for text, want := range map[string]struct{ ro, rw, other bool }{
 		`{"commands": ["*"]}`:                               {false, false, false},
@@ -62,7 +63,7 @@ func TestCommandInAShare(t *testing.T) {
 	f := must.Get(os.Open(dir + "/held"))(t)
 	defer f.Close()
 	s := nsjail.Spec{Args: []string{"/data/tool"}, Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: dir + "/held",
-		Target: "/data", Held: &nsjail.Held{Name: "data", File: f}}}}
+		Target: "/data", Held: &spec.Held{Name: "data", File: f}}}}
 	p := parsed(t, `{"commands": ["/data/tool"], "shares": ["data"]}`)
 	if no := decided(t, p, s).Verdict.Refusal; no != nil {
 		t.Error(no)

@@ -13,6 +13,7 @@ import (
 	"brig/internal/words"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Bounds of a policy document.
@@ -43,12 +44,12 @@ func special(r *strictjson.Reader, path string, to any) (bool, error) {
 	switch to := to.(type) {
 	case *nsjail.Bytes:
 		return true, r.Quantity(path, `a size, as in "64m"`, func(s string) (err error) {
-			*to, err = positive(nsjail.ParseBytes(s))
+			*to, err = positive(spec.ParseBytes(s))
 			return err
 		})
 	case *nsjail.Duration:
 		return true, r.Quantity(path, `a duration, as in "30s"`, func(s string) (err error) {
-			*to, err = positive(nsjail.ParseDuration(s))
+			*to, err = positive(spec.ParseDuration(s))
 			return err
 		})
 	case *int64:

@@ -9,6 +9,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -245,7 +246,7 @@ var shown = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx
 func (v *view) tree(i int) *tree {
 	t, ok := v.sources[i]
 	if !ok {
-		source, held := v.spec.Rootfs.Path, (*nsjail.Held)(nil)
+		source, held := v.spec.Rootfs.Path, (*spec.Held)(nil)
 		if i >= 0 {
 			source, held = v.spec.Mounts[i].Source, v.spec.Mounts[i].Held
 		}

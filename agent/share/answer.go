@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"brig/agent/job"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // answerTime is how long a share's file system may take for an answer. One of another process or machine may never give
@@ -16,7 +16,7 @@ const maxWaits = 4
 
 // opened is what a lookup in a share has found.
 type opened struct {
-	dir   *nsjail.Held
+	dir   *spec.Held
 	where string
 	no    *job.Refusal
 }

@@ -16,7 +16,7 @@ import (
 	"brig/agent/job"
 	"brig/internal/sys"
 	"brig/internal/words"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Set holds the directories of shares open. Its methods may be called concurrently.
@@ -27,7 +27,7 @@ type Set struct {
 // held is a Share with its directory.
 type held struct {
 	Share
-	root *nsjail.Held
+	root *spec.Held
 	real string // Dir without symbolic links
 	at   identity
 	// waits counts the lookups that were given up and have no answer yet.
@@ -68,7 +68,7 @@ func open(share Share) (*held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; name a directory that this user may search", err)
 	}
-	h.root = &nsjail.Held{Name: share.Name, File: f}
+	h.root = &spec.Held{Name: share.Name, File: f}
 	return h, nil
 }
 
@@ -180,7 +180,7 @@ func (s *Set) find(name string) *held {
 }
 
 // Root returns a share's directory and its path, without symbolic links. The Set keeps it open until Close.
-func (s *Set) Root(name string) (root *nsjail.Held, where string, no *job.Refusal) {
+func (s *Set) Root(name string) (root *spec.Held, where string, no *job.Refusal) {
 	h := s.find(name)
 	if h == nil {
 		return nil, "", refuse("share_unknown", "there is no share "+words.Quote(words.Short(name, words.MaxShown)))
@@ -190,13 +190,13 @@ func (s *Set) Root(name string) (root *nsjail.Held, where string, no *job.Refusa
 }
 
 // Owns reports whether the Set closes a directory.
-func (s *Set) Owns(dir *nsjail.Held) bool {
+func (s *Set) Owns(dir *spec.Held) bool {
 	return slices.ContainsFunc(s.list, func(h *held) bool { return h.root == dir })
 }
 
 // Resolve opens a directory of a share and returns its path on the host, for messages; "" is the share's own. The
 // caller closes what the Set does not own.
-func (s *Set) Resolve(name, path string) (dir *nsjail.Held, where string, no *job.Refusal) {
+func (s *Set) Resolve(name, path string) (dir *spec.Held, where string, no *job.Refusal) {
 	root, where, no := s.Root(name)
 	if no != nil || path == "" {
 		return root, where, no
@@ -210,7 +210,7 @@ func (s *Set) Resolve(name, path string) (dir *nsjail.Held, where string, no *jo
 }
 
 // below opens a directory below a share's.
-func below(root *nsjail.Held, name, path string) opened {
+func below(root *spec.Held, name, path string) opened {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
 	fd, err := sys.Openat2(int(root.File.Fd()), path, &how)
@@ -223,7 +223,7 @@ func below(root *nsjail.Held, name, path string) opened {
 		unix.Close(fd)
 		return opened{no: pathRefusal(name, path, err)}
 	}
-	return opened{dir: &nsjail.Held{Name: name, File: os.NewFile(uintptr(fd), where)}, where: where}
+	return opened{dir: &spec.Held{Name: name, File: os.NewFile(uintptr(fd), where)}, where: where}
 }
 
 // present refuses a share whose path leads to another directory than when the Set was made.

@@ -4,7 +4,7 @@
 // A Set opens each directory once and holds the descriptor. What a request names is resolved from there, with
 // openat2(2) and RESOLVE_BENEATH|RESOLVE_NO_SYMLINKS|RESOLVE_NO_MAGICLINKS, so that nothing outside of the directory
 // can be reached, whatever a payload or another user has put into it. The jail mounts the file that was found, or fails
-// (nsjail.Held). A directory that has been moved away or replaced since the Set was made is refused.
+// (spec.Held). A directory that has been moved away or replaced since the Set was made is refused.
 package share
 
 import (
@@ -19,6 +19,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Max is how many shares there may be, and maxProtect how many protected paths one may have.
@@ -92,12 +93,12 @@ func (s *Share) option(text string) (err error) {
 			"system of its own size", key)
 	case s.Mode == "ro":
 		return fmt.Errorf("%s bounds what is written, and a read-only share takes nothing; leave it out", key)
-	case key == "store" && value != "memory" && value != nsjail.StoreDisk:
+	case key == "store" && value != "memory" && value != spec.StoreDisk:
 		return fmt.Errorf("store: %s is not where changes are kept; write memory or disk", words.Quote(value))
 	case key == "store":
 		s.Store = value
 	case key == "size":
-		if s.Size, err = nsjail.ParseBytes(value); err == nil && s.Size < 1<<16 {
+		if s.Size, err = spec.ParseBytes(value); err == nil && s.Size < 1<<16 {
 			err = fmt.Errorf("size: %s is less than 64k; write more", s.Size)
 		}
 	default:
@@ -113,7 +114,7 @@ func BadProtect(list []string) (why, fix string) {
 	switch p := list[len(list)-1]; {
 	case !local(p):
 		return words.Quote(p) + " is not a path below the directory", "write it as in .git/hooks"
-	case p == nsjail.ProtectGit:
+	case p == spec.ProtectGit:
 		return p + " is a set of paths", "write each of them, as in .git/hooks"
 	case len(list) > maxProtect:
 		return fmt.Sprintf("there are more than %d paths", maxProtect), "protect a directory of them"

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"brig/internal/test/must"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // TestAffinity: Go starts on one processor, and neither the payload nor a thread of the keeper is left there.
@@ -93,9 +93,9 @@ func TestTimerSlack(t *testing.T) {
 // TestOpenFiles: the keeper may open no file before Go runs, and that is of no consequence to a payload, nor to what
 // the keeper itself has to open and to start for it.
 func TestOpenFiles(t *testing.T) {
-	bind, nofile := t.TempDir(), nsjail.DefaultRlimits["nofile"]
+	bind, nofile := t.TempDir(), spec.DefaultRlimits["nofile"]
 	if os.Geteuid() == 0 { // its payload has an id of its own
-		nofile = nsjail.Rlimit{Soft: 1024, Hard: 4096}
+		nofile = spec.Rlimit{Soft: 1024, Hard: 4096}
 	}
 	for _, flags := range [][]string{nil, {"--ro-bind", bind, "/input"}, {"--no-init"}, {"--net", "none"}} {
 		for _, limit := range []string{"-Sn 64", "-n 300"} {

@@ -13,6 +13,7 @@ import (
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // changeCommands returns the commands about what runs with --cow have left.
@@ -89,7 +90,7 @@ func changeLimits(text string) (changes.Limits, error) {
 			l.Count, err = strconv.Atoi(value)
 		case "size":
 			var n nsjail.Bytes
-			n, err = nsjail.ParseBytes(value)
+			n, err = spec.ParseBytes(value)
 			l.Bytes = int64(n)
 		default:
 			err = fmt.Errorf("%s is not one of age, count and size", words.Quote(name))

@@ -17,6 +17,7 @@ import (
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // conversion is a call of brig convert.
@@ -127,7 +128,7 @@ func (c *conversion) nsjail(args []string) (*convert.Jail, error) {
 
 // readFD reads the words of bwrap --args.
 func readFD(fd int) ([]byte, error) {
-	return fileReader(os.NewFile(uintptr(fd), "--args"))("-", nsjail.MaxSpecSize)
+	return fileReader(os.NewFile(uintptr(fd), "--args"))("-", spec.MaxSpecSize)
 }
 
 // print writes the Spec and the notes, and returns 1 if the jail holds less than the original, or may do so.

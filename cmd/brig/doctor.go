@@ -10,6 +10,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/doctor"
 )
 
 // exitNoJail is doctor's exit code if a default jail does not work.
@@ -18,7 +19,7 @@ const exitNoJail = 1
 // diagnosis is the output of `brig doctor --json`.
 type diagnosis struct {
 	Works    bool             `json:"works"`
-	Findings []nsjail.Finding `json:"findings"`
+	Findings []doctor.Finding `json:"findings"`
 }
 
 // doctorOptions are the flags of doctor.
@@ -46,14 +47,14 @@ func (o *doctorOptions) run(list []string, std cli.Stdio) (int, error) {
 		return 0, err
 	}
 	if o.delegate {
-		script, err := nsjail.DelegateScript(o.user)
+		script, err := doctor.DelegateScript(o.user)
 		if err != nil {
 			return 0, fmt.Errorf("--delegate: %w", err)
 		}
 		return std.Emit(script), nil
 	}
-	d := diagnosis{Findings: nsjail.Diagnose(nsjail.Examine(context.Background()))}
-	d.Works = nsjail.Works(d.Findings)
+	d := diagnosis{Findings: doctor.Diagnose(nsjail.Examine(context.Background()))}
+	d.Works = doctor.Works(d.Findings)
 	code := emit(std, o.asJSON, d, d.table(colourful(std.Out)))
 	if code == 0 && !d.Works {
 		code = exitNoJail
@@ -71,7 +72,7 @@ func colourful(f *os.File) bool {
 
 // table returns a line for each finding, in columns, followed by its fix and the file to install.
 func (d *diagnosis) table(colour bool) string {
-	name, state := 0, len(nsjail.Present)
+	name, state := 0, len(doctor.Present)
 	for _, f := range d.Findings {
 		name = max(name, len(f.Name))
 	}
@@ -97,9 +98,9 @@ func (d *diagnosis) table(colour bool) string {
 }
 
 // paint pads a state to the column width and colours it: SGR of ECMA-48.
-func paint(s nsjail.State, width int, colour bool) string {
+func paint(s doctor.State, width int, colour bool) string {
 	text := fmt.Sprintf("%-*s", width, s)
-	code := map[nsjail.State]string{nsjail.Present: "32", nsjail.Partial: "33", nsjail.Missing: "31", nsjail.Note: "2"}[s]
+	code := map[doctor.State]string{doctor.Present: "32", doctor.Partial: "33", doctor.Missing: "31", doctor.Note: "2"}[s]
 	if !colour || code == "" {
 		return text
 	}

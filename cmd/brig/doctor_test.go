@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
-	"brig/nsjail"
+	"brig/nsjail/doctor"
 )
 
 func TestDoctorTable(t *testing.T) {
-	d := diagnosis{Findings: []nsjail.Finding{
-		{Name: "jail", State: nsjail.Partial, Why: "it fails", Fix: "mend it"},
-		{Name: "outer filter", State: nsjail.Missing, Why: "hostile \x1b[31m\n\u202e text", Text: "line 1\nline 2\n"},
+	d := diagnosis{Findings: []doctor.Finding{
+		{Name: "jail", State: doctor.Partial, Why: "it fails", Fix: "mend it"},
+		{Name: "outer filter", State: doctor.Missing, Why: "hostile \x1b[31m\n\u202e text", Text: "line 1\nline 2\n"},
 	}}
 	want := `jail          partial  it fails
                        fix: mend it

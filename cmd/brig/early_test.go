@@ -10,7 +10,7 @@ import (
 	"brig/cmd/brig/internal/bwrap"
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // TestGroupedFlags holds the constructor's lists against the flag table: every flag of a control group is in one.
@@ -25,7 +25,7 @@ func TestGroupedFlags(t *testing.T) {
 		return false
 	}
 	grouped := map[string]bool{"pids-limit": true, "no-init": true, "tier": true}
-	for _, r := range nsjail.LimitTable() {
+	for _, r := range spec.LimitTable() {
 		if r.Mechanism != "" || r.Files != "" {
 			grouped[r.Flag] = true
 		}

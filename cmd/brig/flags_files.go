@@ -13,6 +13,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 func (b *builder) fileFlags() []cli.Flag {
@@ -45,13 +46,13 @@ func (b *builder) fileFlags() []cli.Flag {
 			Help: "a private read-only copy of the file SRC at DST"},
 		{Name: "protect", Args: "PATH", Many: true, Set: b.setProtect,
 			Help: "let the payload neither change nor create PATH, in each writable mount, or at /PATH of the jail; " +
-				nsjail.ProtectGit + " is for files that git and other tools act on, the default for flags that bind " +
+				spec.ProtectGit + " is for files that git and other tools act on, the default for flags that bind " +
 				"a directory of a git repository writable"},
 		{Name: "no-protect", Args: "PATH", Many: true,
 			Set:  b.list("protect", &b.inv.spec.Protect, func(p string) string { return "!" + clean(p) }),
 			Bare: cli.Switch(&b.unprotected, true),
 			Help: "do not protect PATH, or without =PATH, nothing by default"},
-		{Name: "git", Args: "MODE", Path: "git", Words: nsjail.GitModes, Set: textFlag(&b.inv.spec.Git, "data"),
+		{Name: "git", Args: "MODE", Path: "git", Words: spec.GitModes, Set: textFlag(&b.inv.spec.Git, "data"),
 			Help: "show git directories writable, of which only data comes back (data, the default), read-only, or all (rw)"},
 		{Name: "etc", Args: "NAME", Many: true,
 			Set: b.list("etc", &b.inv.spec.Etc, func(name string) string { return strings.TrimPrefix(name, "/etc/") }),
@@ -104,7 +105,7 @@ func (b *builder) setTmpfs(v []string) error {
 // setCOW reads SRC, then a target if it is absolute, then options.
 func (b *builder) setCOW(v []string) error {
 	src, rest, _ := cutSource(v[0])
-	m := nsjail.Mount{Type: nsjail.MountCOW, Source: src, Target: nsjail.DefaultWorkdir}
+	m := nsjail.Mount{Type: nsjail.MountCOW, Source: src, Target: spec.DefaultWorkdir}
 	if strings.HasPrefix(rest, "/") {
 		m.Target, rest, _ = strings.Cut(rest, ":")
 	}
@@ -155,7 +156,7 @@ func mountOption(m *nsjail.Mount, option, own string) error {
 }
 
 func setSize(to *nsjail.Bytes, value, example string) (err error) {
-	if *to, err = nsjail.ParseBytes(value); err == nil && *to == 0 {
+	if *to, err = spec.ParseBytes(value); err == nil && *to == 0 {
 		err = errors.New("size 0 holds nothing; write a size, as in " + example)
 	}
 	return err
@@ -201,7 +202,7 @@ func (b *builder) setRootfsWritable(v []string) (err error) {
 			err = setInodes(&root.Inodes, value)
 		default:
 			size := strings.TrimPrefix(option, "size=")
-			if _, err := nsjail.ParseBytes(size); err != nil {
+			if _, err := spec.ParseBytes(size); err != nil {
 				return fmt.Errorf("%w; it is SIZE, inodes=N and store=disk, as in --rootfs-writable=1g,store=disk", err)
 			}
 			err = setSize(&root.Size, size, "--rootfs-writable=1g")
@@ -261,8 +262,8 @@ func (b *builder) protectByDefault() {
 	s := &b.inv.spec
 	for i, m := range s.Mounts {
 		if _, byFlag := b.inv.origin[place("mounts", i)]; byFlag && m.Writes() && !b.unprotected &&
-			!slices.Contains(s.Protect, nsjail.ProtectGit) {
-			s.Protect, b.inv.origin["protect"] = append(s.Protect, nsjail.ProtectGit), "--protect"
+			!slices.Contains(s.Protect, spec.ProtectGit) {
+			s.Protect, b.inv.origin["protect"] = append(s.Protect, spec.ProtectGit), "--protect"
 		}
 	}
 }

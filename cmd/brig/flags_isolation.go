@@ -6,6 +6,7 @@ import (
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 func (b *builder) isolationFlags() []cli.Flag {
@@ -18,14 +19,14 @@ func (b *builder) isolationFlags() []cli.Flag {
 		seccomp.Bare, seccomp.Greedy = cli.Switch(&b.inv.seccompTable, true), true
 		seccomp.Help += "; alone or without a command, print the filter"
 	}
-	names := mechanisms(func(nsjail.Mechanism) bool { return true })
+	names := mechanisms(func(spec.Mechanism) bool { return true })
 	return cli.InGroup("Isolation", []cli.Flag{
 		seccomp,
 		{Name: "apparmor", Args: "PROFILE", Path: "apparmor", Set: textFlag(&b.inv.spec.AppArmor, "PROFILE"),
 			Help: "start the payload in this AppArmor profile, which the kernel must have loaded in enforce mode"},
 		{Name: "selinux-label", Args: "LABEL", Path: "selinux_label", Set: textFlag(&b.inv.spec.SELinuxLabel, "LABEL"),
 			Help: "start the payload with this SELinux context: USER:ROLE:TYPE[:LEVEL]"},
-		{Name: "tier", Args: "process", Path: "tier", Words: []string{string(nsjail.TierProcess)},
+		{Name: "tier", Args: "process", Path: "tier", Words: []string{string(spec.TierProcess)},
 			Set:  textFlag(&b.inv.spec.Tier, "process"),
 			Help: "use no namespaces, for machines that forbid them; this is weaker, and needs Linux 6.12: brig help tier"},
 		{Name: "tty", Short: 't', Path: "tty", Set: cli.Switch(&b.inv.spec.TTY, true),
@@ -47,8 +48,8 @@ func (b *builder) isolationFlags() []cli.Flag {
 }
 
 // mechanisms returns the names of those to be listed.
-func mechanisms(listed func(nsjail.Mechanism) bool) (names []string) {
-	for _, m := range nsjail.Mechanisms() {
+func mechanisms(listed func(spec.Mechanism) bool) (names []string) {
+	for _, m := range spec.Mechanisms() {
 		if listed(m) {
 			names = append(names, m.Name)
 		}
@@ -60,12 +61,12 @@ func mechanisms(listed func(nsjail.Mechanism) bool) (names []string) {
 func asAlways([]string) error { return nil }
 
 func (b *builder) setSpec(v []string) error {
-	data, err := b.read(v[0], nsjail.MaxSpecSize)
+	data, err := b.read(v[0], spec.MaxSpecSize)
 	if err != nil {
 		return err
 	}
 	b.flag += " " + words.Quote(v[0])
-	spec, err := nsjail.ParseSpec(data)
+	spec, err := spec.ParseSpec(data)
 	if err != nil {
 		return err
 	}

@@ -13,12 +13,13 @@ import (
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // limitFlags returns the flags of the common limits.
 func (b *builder) limitFlags() []cli.Flag {
-	rows := slices.DeleteFunc(nsjail.LimitTable(), func(r nsjail.Limit) bool { return r.Usual == 0 })
-	slices.SortFunc(rows, func(a, b nsjail.Limit) int { return a.Usual - b.Usual })
+	rows := slices.DeleteFunc(spec.LimitTable(), func(r spec.Limit) bool { return r.Usual == 0 })
+	slices.SortFunc(rows, func(a, b spec.Limit) int { return a.Usual - b.Usual })
 	return cli.InGroup("Limits", append(b.flagsOf(rows), cli.Flag{Name: "scratch", Args: "SIZE", Path: "scratch",
 		Set: func(v []string) error { return setSize(&b.inv.spec.Scratch, v[0], "--scratch 2g") },
 		Help: "let /tmp, /work, /output, the home and /dev/shm hold SIZE together, where no other flag " +
@@ -27,7 +28,7 @@ func (b *builder) limitFlags() []cli.Flag {
 
 // groupFlags returns the flags of the other limits of the jail's control group, and of its place.
 func (b *builder) groupFlags() []cli.Flag {
-	rows := slices.DeleteFunc(nsjail.LimitTable(), func(r nsjail.Limit) bool { return r.Usual != 0 })
+	rows := slices.DeleteFunc(spec.LimitTable(), func(r spec.Limit) bool { return r.Usual != 0 })
 	return cli.InGroup("Control group", append(b.flagsOf(rows), []cli.Flag{
 		{Name: "cgroup-parent", Args: "PATH", Path: "cgroup_parent", Set: textFlag(&b.inv.spec.CgroupParent, "/batch.slice"),
 			Help: "make the group below this one, named as in /proc/self/cgroup, instead of brig's own"},
@@ -36,7 +37,7 @@ func (b *builder) groupFlags() []cli.Flag {
 	}...))
 }
 
-func (b *builder) flagsOf(rows []nsjail.Limit) (list []cli.Flag) {
+func (b *builder) flagsOf(rows []spec.Limit) (list []cli.Flag) {
 	for i := range rows {
 		list = append(list, b.limit(&rows[i])...)
 	}
@@ -44,7 +45,7 @@ func (b *builder) flagsOf(rows []nsjail.Limit) (list []cli.Flag) {
 }
 
 // limit returns the flag of a limit, or the flags of one whose value has several parts.
-func (b *builder) limit(r *nsjail.Limit) []cli.Flag {
+func (b *builder) limit(r *spec.Limit) []cli.Flag {
 	switch r.Name {
 	case "rlimits":
 		return []cli.Flag{{Name: "ulimit", Args: "NAME=SOFT[:HARD]", Many: true, Words: ulimitWords(), Set: b.setUlimit,
@@ -66,22 +67,22 @@ func (b *builder) limit(r *nsjail.Limit) []cli.Flag {
 func (b *builder) ioFlags() []cli.Flag {
 	return []cli.Flag{
 		{Name: "device-read-bps", Args: "PATH:RATE", Many: true, Files: true,
-			Set:  b.ioFlag("read_bps", "10m", func(l *nsjail.IOLimit) any { return &l.ReadBps }),
+			Set:  b.ioFlag("read_bps", "10m", func(l *spec.IOLimit) any { return &l.ReadBps }),
 			Help: "bytes a second, such as /dev/sda:10m; any other PATH stands for the device that holds it"},
 		{Name: "device-write-bps", Args: "PATH:RATE", Many: true, Files: true,
-			Set:  b.ioFlag("write_bps", "10m", func(l *nsjail.IOLimit) any { return &l.WriteBps }),
+			Set:  b.ioFlag("write_bps", "10m", func(l *spec.IOLimit) any { return &l.WriteBps }),
 			Help: "the same for writing"},
 		{Name: "device-read-iops", Args: "PATH:RATE", Many: true, Files: true,
-			Set:  b.ioFlag("read_iops", "1000", func(l *nsjail.IOLimit) any { return &l.ReadIOPS }),
+			Set:  b.ioFlag("read_iops", "1000", func(l *spec.IOLimit) any { return &l.ReadIOPS }),
 			Help: "read operations a second"},
 		{Name: "device-write-iops", Args: "PATH:RATE", Many: true, Files: true,
-			Set:  b.ioFlag("write_iops", "1000", func(l *nsjail.IOLimit) any { return &l.WriteIOPS }),
+			Set:  b.ioFlag("write_iops", "1000", func(l *spec.IOLimit) any { return &l.WriteIOPS }),
 			Help: "write operations a second"},
 	}
 }
 
 func ulimitWords() []string {
-	names := nsjail.RlimitNames()
+	names := spec.RlimitNames()
 	for i := range names {
 		names[i] += "="
 	}
@@ -89,7 +90,7 @@ func ulimitWords() []string {
 }
 
 // setLimit returns the reader of a limit's flag, by the type of the limit's field.
-func (b *builder) setLimit(r *nsjail.Limit) func([]string) error {
+func (b *builder) setLimit(r *spec.Limit) func([]string) error {
 	return func(v []string) (err error) {
 		switch to := r.Field(&b.inv.spec.Limits).(type) {
 		case *nsjail.Duration:
@@ -114,8 +115,8 @@ func (b *builder) setLimit(r *nsjail.Limit) func([]string) error {
 	}
 }
 
-func limitTime(r *nsjail.Limit, s string) (nsjail.Duration, error) {
-	d, err := nsjail.ParseDuration(s)
+func limitTime(r *spec.Limit, s string) (nsjail.Duration, error) {
+	d, err := spec.ParseDuration(s)
 	switch {
 	case err != nil:
 		return 0, err
@@ -129,11 +130,11 @@ func limitTime(r *nsjail.Limit, s string) (nsjail.Duration, error) {
 	return d, nil
 }
 
-func limitSize(r *nsjail.Limit, s string) (nsjail.Bytes, error) {
+func limitSize(r *spec.Limit, s string) (nsjail.Bytes, error) {
 	if s == "-1" && r.AnyOf { // docker's form
 		return -1, nil
 	}
-	size, err := nsjail.ParseBytes(s)
+	size, err := spec.ParseBytes(s)
 	if err == nil && size == 0 && r.Zero != "" {
 		return 0, errors.New(r.Zero + "; write a size, as in " + r.Example + ", or leave it out")
 	}
@@ -153,7 +154,7 @@ func (b *builder) setUlimit(v []string) error {
 	if !ok || name == "" {
 		return fmt.Errorf("%s has no limit; write NAME=SOFT[:HARD], as in nofile=1024:2048", words.Quote(v[0]))
 	}
-	known := nsjail.RlimitNames()
+	known := spec.RlimitNames()
 	if !slices.Contains(known, name) {
 		return fmt.Errorf("%s is not a resource of getrlimit(2); %s", words.Quote(name), words.DidYouMean(name, known))
 	}
@@ -168,9 +169,9 @@ func (b *builder) setUlimit(v []string) error {
 	soft, err := ulimitValue(softText)
 	hard, hardErr := ulimitValue(hardText)
 	if b.inv.spec.Limits.Rlimits == nil {
-		b.inv.spec.Limits.Rlimits = map[string]nsjail.Rlimit{}
+		b.inv.spec.Limits.Rlimits = map[string]spec.Rlimit{}
 	}
-	b.inv.spec.Limits.Rlimits[name] = nsjail.Rlimit{Soft: soft, Hard: hard}
+	b.inv.spec.Limits.Rlimits[name] = spec.Rlimit{Soft: soft, Hard: hard}
 	b.inv.origin[path] = b.flag + " " + name // there may be several, each with its own limits
 	return cmp.Or(err, hardErr)
 }
@@ -187,7 +188,7 @@ func (b *builder) setHugeTLB(v []string) error {
 	if !ok || size == "" {
 		return fmt.Errorf("%s has no limit; write SIZE=LIMIT, as in 2MB=64m", words.Quote(v[0]))
 	}
-	n, err := nsjail.ParseBytes(limit)
+	n, err := spec.ParseBytes(limit)
 	if err != nil {
 		return err
 	}
@@ -219,7 +220,7 @@ func (b *builder) setSystemdScope(_ []string) error {
 
 // ioFlag returns the setter of --device-read-bps and similar flags: of returns the field. Those with the same path
 // share one entry, as the kernel has one line for each device.
-func (b *builder) ioFlag(rate, example string, of func(*nsjail.IOLimit) any) func([]string) error {
+func (b *builder) ioFlag(rate, example string, of func(*spec.IOLimit) any) func([]string) error {
 	return func(v []string) (err error) {
 		at := strings.LastIndexByte(v[0], ':')
 		if at < 1 {
@@ -229,7 +230,7 @@ func (b *builder) ioFlag(rate, example string, of func(*nsjail.IOLimit) any) fun
 		i := b.device(path)
 		switch to := of(&b.inv.spec.Limits.IO[i]).(type) {
 		case *nsjail.Bytes:
-			*to, err = nsjail.ParseBytes(text)
+			*to, err = spec.ParseBytes(text)
 			zero = *to == 0
 		case *int64:
 			err = whole(to, text, 0, math.MaxInt64, "is not a number of operations a second; write it as in /dev/sda:1000")
@@ -252,10 +253,10 @@ func (b *builder) ioFlag(rate, example string, of func(*nsjail.IOLimit) any) fun
 // device returns the index of a path's entry, which it adds if missing.
 func (b *builder) device(path string) int {
 	list := b.inv.spec.Limits.IO
-	if i := slices.IndexFunc(list, func(l nsjail.IOLimit) bool { return l.Path == path }); i >= 0 {
+	if i := slices.IndexFunc(list, func(l spec.IOLimit) bool { return l.Path == path }); i >= 0 {
 		return i
 	}
 	b.inv.origin[place("limits.io", len(list))] = b.flag
-	b.inv.spec.Limits.IO = append(list, nsjail.IOLimit{Path: path})
+	b.inv.spec.Limits.IO = append(list, spec.IOLimit{Path: path})
 	return len(list)
 }

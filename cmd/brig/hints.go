@@ -6,7 +6,7 @@ import (
 	"brig/cmd/brig/internal/convert"
 	"brig/cmd/brig/internal/convert/docker"
 	"brig/internal/cli"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // hintTable has flags of other tools, and names that people try, which brig has under another name or not at all.
@@ -25,7 +25,7 @@ func hints() (list []cli.Hint) {
 			list = append(list, cli.Hint{names, w.Text})
 		}
 	}
-	for _, r := range nsjail.LimitTable() { // the names of the limits in other tools
+	for _, r := range spec.LimitTable() { // the names of the limits in other tools
 		if r.Aliases != "" {
 			list = append(list, cli.Hint{r.Aliases, "write --" + r.Flag + " " + r.Value})
 		}

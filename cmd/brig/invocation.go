@@ -9,6 +9,7 @@ import (
 
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // invocation is a parsed command line of run, explain or spec.
@@ -86,7 +87,7 @@ func (inv *invocation) hasCOW() bool {
 }
 
 // translate rewrites a Problem in the words of the command line.
-func (inv *invocation) translate(p nsjail.Problem) string {
+func (inv *invocation) translate(p spec.Problem) string {
 	if p.Path == "args" && len(inv.spec.Args) == 0 {
 		return fmt.Sprintf("%s; write it after the flags, as in brig %s -- id", p.Reason, inv.command)
 	}

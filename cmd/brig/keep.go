@@ -16,6 +16,7 @@ import (
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // kept is a change set in the report.
@@ -207,11 +208,11 @@ func protectedBelow(spec *nsjail.Spec, c *nsjail.Change) (list []changes.Name) {
 }
 
 // takenBack returns the paths of a mount whose protection the caller has taken back, relative to it; "." is all.
-func takenBack(spec *nsjail.Spec, c *nsjail.Change) (list []changes.Name) {
-	if !slices.Contains(spec.Protect, nsjail.ProtectGit) || spec.Git == nsjail.GitRW || spec.TakesBack(".", c.Target) {
+func takenBack(s *nsjail.Spec, c *nsjail.Change) (list []changes.Name) {
+	if !slices.Contains(s.Protect, spec.ProtectGit) || s.Git == spec.GitRW || s.TakesBack(".", c.Target) {
 		return []changes.Name{"."}
 	}
-	for _, entry := range spec.Protect {
+	for _, entry := range s.Protect {
 		back, ok := strings.CutPrefix(entry, "!")
 		rel, below := strings.CutPrefix(back, c.Target+"/")
 		if rel = path.Clean(rel); ok && (below || !path.IsAbs(rel)) {

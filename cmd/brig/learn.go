@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"brig/denial"
 	"brig/internal/cli"
 	"brig/internal/owned"
 	"brig/internal/words"
@@ -82,7 +83,7 @@ type learner struct {
 type runReport struct {
 	Status    nsjail.Status   `json:"status"`
 	LimitsHit []string        `json:"limits_hit"`
-	Denials   []nsjail.Denial `json:"denials"`
+	Denials   []denial.Denial `json:"denials"`
 	code      int
 }
 

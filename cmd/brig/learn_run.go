@@ -14,6 +14,7 @@ import (
 	"brig/learn"
 	"brig/learn/trace"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -130,7 +131,7 @@ func (l *learner) command(places []learn.Place) []learn.Event {
 	if strings.Contains(name, "/") {
 		workdir := l.spec.Workdir
 		if workdir == "" {
-			workdir = nsjail.DefaultWorkdir
+			workdir = spec.DefaultWorkdir
 		}
 		if e.Path = filepath.Clean(name); !filepath.IsAbs(name) {
 			e.Path = filepath.Join(workdir, name)
@@ -138,7 +139,7 @@ func (l *learner) command(places []learn.Place) []learn.Event {
 		e.Nodes = trace.Nodes(places, e.Path)
 		return []learn.Event{e}
 	}
-	jail := strings.Split(nsjail.DefaultPath, ":")
+	jail := strings.Split(spec.DefaultPath, ":")
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		at := filepath.Join(dir, name)
 		if st, err := os.Stat(at); err != nil || !st.Mode().IsRegular() || st.Mode()&0o111 == 0 || !filepath.IsAbs(dir) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 func TestParseLimits(t *testing.T) {
@@ -28,7 +29,7 @@ func TestParseLimits(t *testing.T) {
 		"--hugetlb 2MB=64m --hugetlb 1GB=0":        {HugeTLB: map[string]nsjail.Bytes{"2MB": 64 << 20, "1GB": 0}},
 		"--cgroup a.b=c=d --cgroup a.b=e":          {Cgroup: []string{"a.b=c=d", "a.b=e"}},
 		"--device-read-bps /dev/sda:1mb --device-write-iops a:b:7 --device-write-bps /dev/sda:2m --device-read-iops a:b:8": {
-			IO: []nsjail.IOLimit{{Path: "/dev/sda", ReadBps: 1 << 20, WriteBps: 2 << 20}, {Path: "a:b", ReadIOPS: 8, WriteIOPS: 7}}},
+			IO: []spec.IOLimit{{Path: "/dev/sda", ReadBps: 1 << 20, WriteBps: 2 << 20}, {Path: "a:b", ReadIOPS: 8, WriteIOPS: 7}}},
 	} {
 		inv, _, err := parse("run", strings.Fields(line), noFiles)
 		if err != nil || !reflect.DeepEqual(inv.spec.Limits, want) {
@@ -101,7 +102,7 @@ func TestLimitsRoundTrip(t *testing.T) {
 	if err != nil || len(inv.problems()) > 0 {
 		t.Fatal(err, inv.problems())
 	}
-	back, err := nsjail.ParseSpec(inv.spec.JSON())
+	back, err := spec.ParseSpec(inv.spec.JSON())
 	if err != nil || !reflect.DeepEqual(back, &inv.spec) || back.Digest() != inv.spec.Digest() {
 		t.Errorf("%v\n got %+v\nwant %+v", err, back, inv.spec)
 	}

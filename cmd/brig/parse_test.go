@@ -8,6 +8,7 @@ import (
 
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // files is a readFunc over invented files.
@@ -27,7 +28,7 @@ func TestParseMeans(t *testing.T) {
 	bind := func(src, dst string, writable bool) nsjail.Mount {
 		return nsjail.Mount{Type: nsjail.MountBind, Source: src, Target: dst, Writable: writable}
 	}
-	git := []string{nsjail.ProtectGit}
+	git := []string{spec.ProtectGit}
 	for line, want := range map[string]nsjail.Spec{
 		"id":                       {Args: []string{"id"}},
 		"-- id --json":             {Args: []string{"id", "--json"}},
@@ -73,7 +74,7 @@ func TestParseMeans(t *testing.T) {
 		"--tmpfs /y:size=64m,inodes=10,mode=700": {Mounts: []nsjail.Mount{
 			{Type: nsjail.MountTmpfs, Target: "/y", Size: 64 << 20, Inodes: 10, Mode: "700"}}},
 		"--ulimit core=unlimited --ulimit nofile=1:2 --ulimit nice=-1:5": {Limits: nsjail.Limits{
-			Rlimits: map[string]nsjail.Rlimit{"core": {Soft: -1, Hard: -1}, "nofile": {Soft: 1, Hard: 2}, "nice": {Soft: -1, Hard: 5}}}},
+			Rlimits: map[string]spec.Rlimit{"core": {Soft: -1, Hard: -1}, "nofile": {Soft: 1, Hard: 2}, "nice": {Soft: -1, Hard: 5}}}},
 	} {
 		inv, help, err := parse("run", strings.Fields(line), noFiles)
 		if err != nil || help {

@@ -8,7 +8,7 @@ import (
 	"brig/cmd/brig/internal/bwrap"
 	"brig/cmd/brig/internal/isolate"
 	"brig/internal/cli"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // program returns the table of commands, in the order of help.
@@ -172,5 +172,5 @@ func manualRest(m *cli.Page) {
 // heldByGroup returns the limits that only a control group can hold.
 func heldByGroup() []string {
 	others := []string{"cpu_time", "protect", "apparmor", "selinux"}
-	return mechanisms(func(m nsjail.Mechanism) bool { return m.OnDemand && !slices.Contains(others, m.Name) })
+	return mechanisms(func(m spec.Mechanism) bool { return m.OnDemand && !slices.Contains(others, m.Name) })
 }

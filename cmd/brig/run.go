@@ -12,9 +12,11 @@ import (
 	"unicode/utf8"
 
 	"brig/agent/text"
+	"brig/denial"
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,7 +79,7 @@ func run(inv *invocation, std cli.Stdio) int {
 	if inv.json {
 		c.Stdout, c.Stderr = &stdout, &stderr
 		if c.Spec.Limits.Output == 0 {
-			c.Spec.Limits.Output = nsjail.DefaultCapture
+			c.Spec.Limits.Output = spec.DefaultCapture
 		}
 	}
 	result, code := perform(runner, c, git, u)
@@ -121,7 +123,7 @@ func deliver(out report, result *reported, a *answer, std cli.Stdio) (code int) 
 // refuse reports an invalid Spec in the report and in the JSON output.
 func refuse(inv *invocation, line string, std cli.Stdio) {
 	where, detail, _ := strings.Cut(line, ": ")
-	r := &reported{Result: failedResult(inv, &nsjail.Error{Fault: nsjail.FaultCaller, Op: where, Detail: detail})}
+	r := &reported{Result: failedResult(inv, &nsjail.Error{Fault: spec.FaultCaller, Op: where, Detail: detail})}
 	out, err := openReport(inv, std)
 	if err != nil {
 		std.Fail(err.Error())
@@ -236,10 +238,10 @@ func describe(inv *invocation, err error) string {
 func failedResult(inv *invocation, err error) *nsjail.Result {
 	r := &nsjail.Result{Status: nsjail.StatusError, ExitCode: -1, Usage: nsjail.NoUsage(), SpecDigest: inv.spec.Digest()}
 	if !errors.As(err, &r.Error) {
-		r.Error = &nsjail.Error{Fault: nsjail.FaultBrig, Op: "run", Detail: err.Error()}
+		r.Error = &nsjail.Error{Fault: spec.FaultBrig, Op: "run", Detail: err.Error()}
 	}
 	if exec, ok := errors.AsType[*nsjail.ExecError](err); ok {
-		r.Denials = []nsjail.Denial{exec.Denial()}
+		r.Denials = []denial.Denial{exec.Denial()}
 	}
 	return r
 }

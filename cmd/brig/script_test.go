@@ -17,6 +17,7 @@ import (
 	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -112,7 +113,7 @@ func canLimit() (bool, error) {
 	}
 	defer h.Close()
 	p, err := nsjail.Resolve(s, h)
-	if missing, ok := errors.AsType[*nsjail.Error](err); ok && missing.Fault == nsjail.FaultHost {
+	if missing, ok := errors.AsType[*nsjail.Error](err); ok && missing.Fault == spec.FaultHost {
 		return false, nil
 	}
 	return err == nil && strings.Contains(p.Enforced["cpu_time"], "cgroup"), err

@@ -11,6 +11,7 @@ import (
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -72,7 +73,7 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 		if inv.escaped {
 			return "~. ended the jail"
 		}
-		grace := cmp.Or(l.Grace, nsjail.DefaultGrace)
+		grace := cmp.Or(l.Grace, spec.DefaultGrace)
 		return fmt.Sprintf("the payload had not ended %s after the signal, and was killed (--grace)", grace)
 	case nsjail.StatusSignal:
 		return died(inv, r)
@@ -122,7 +123,7 @@ func died(inv *invocation, r *nsjail.Result) string {
 			return by + "or for --ulimit rttime"
 		}
 		return by + "no limit of brig's did it"
-	case sig == unix.SIGXFSZ && inv.spec.Limits.Rlimits["fsize"] != nsjail.Rlimit{}:
+	case sig == unix.SIGXFSZ && inv.spec.Limits.Rlimits["fsize"] != spec.Rlimit{}:
 		return fmt.Sprintf("%s (%s, --ulimit fsize)", sig, r.Signal)
 	default:
 		return fmt.Sprintf("%s (%s)", sig, r.Signal)

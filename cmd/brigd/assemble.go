@@ -26,6 +26,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // daemon holds the parts of brigd that HTTP and MCP share.
@@ -198,7 +199,7 @@ func (p *daemon) collect(parent string) {
 			return removed, 0, err
 		}},
 	}
-	if slices.ContainsFunc(p.c.Engine.Shares, func(s share.Share) bool { return s.Store == nsjail.StoreDisk }) {
+	if slices.ContainsFunc(p.c.Engine.Shares, func(s share.Share) bool { return s.Store == spec.StoreDisk }) {
 		list = append(list, leftover{"changes of shares", nsjail.CollectStores})
 	}
 	for _, l := range list {
@@ -239,11 +240,11 @@ func (p *daemon) close(ctx context.Context) error {
 func engineOptions(c *config.Config) (o engine.Options, err error) {
 	o = c.Engine
 	if c.SpecFile != "" {
-		text, err := files.Read(c.SpecFile, nsjail.MaxSpecSize)
+		text, err := files.Read(c.SpecFile, spec.MaxSpecSize)
 		if err != nil {
 			return o, fmt.Errorf("--spec: %w", err)
 		}
-		s, err := nsjail.ParseSpec(text)
+		s, err := spec.ParseSpec(text)
 		if err != nil {
 			return o, fmt.Errorf("--spec %s: %w", words.Quote(c.SpecFile), err)
 		}

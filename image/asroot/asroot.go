@@ -13,6 +13,7 @@ import (
 	"brig/image"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Bounds of an image's configuration: of each of Env, Entrypoint and Cmd.
@@ -154,8 +155,8 @@ func (p *starter) workdir(Options) error {
 	if p.Workdir != "" {
 		return nil
 	}
-	if slices.ContainsFunc(p.Mounts, func(m nsjail.Mount) bool { return m.Target == nsjail.DefaultWorkdir }) {
-		p.Workdir = nsjail.DefaultWorkdir // --work
+	if slices.ContainsFunc(p.Mounts, func(m nsjail.Mount) bool { return m.Target == spec.DefaultWorkdir }) {
+		p.Workdir = spec.DefaultWorkdir // --work
 		return nil
 	}
 	dir := p.image.Config.WorkingDir

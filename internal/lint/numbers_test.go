@@ -14,27 +14,28 @@ import (
 
 	"brig/internal/test/must"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 	"brig/seccomp"
 )
 
 // TestNumbers: the numbers in SPECIFICATION.md are those of the code.
 func TestNumbers(t *testing.T) {
-	spec := read(t, "SPECIFICATION.md")
+	text := read(t, "SPECIFICATION.md")
 	mib := func(b nsjail.Bytes) string { return fmt.Sprintf("%d MiB", int64(b)>>20) }
 	rows := map[string]string{
-		"wall clock":            time.Duration(nsjail.DefaultWall).String(),
-		"processes and threads": fmt.Sprint(nsjail.DefaultProcesses),
-		"`/tmp`, `/work`, `/output`, `/home/brig` and `/dev/shm` together, and each `--tmpfs`": mib(nsjail.DefaultTmpfsSize),
-		"files in them":   fmt.Sprint(nsjail.DefaultTmpfsInodes),
-		"a writable root": mib(nsjail.DefaultRootSize),
-		"output kept, each stream, with `--json`": mib(nsjail.DefaultCapture),
-		"the payload in its jail":                 fmt.Sprintf("%d:%d", nsjail.DefaultUID, nsjail.DefaultGID),
+		"wall clock":            time.Duration(spec.DefaultWall).String(),
+		"processes and threads": fmt.Sprint(spec.DefaultProcesses),
+		"`/tmp`, `/work`, `/output`, `/home/brig` and `/dev/shm` together, and each `--tmpfs`": mib(spec.DefaultTmpfsSize),
+		"files in them":   fmt.Sprint(spec.DefaultTmpfsInodes),
+		"a writable root": mib(spec.DefaultRootSize),
+		"output kept, each stream, with `--json`": mib(spec.DefaultCapture),
+		"the payload in its jail":                 fmt.Sprintf("%d:%d", spec.DefaultUID, spec.DefaultGID),
 	}
-	for name, l := range nsjail.DefaultRlimits {
+	for name, l := range spec.DefaultRlimits {
 		rows[name] = fmt.Sprintf("%d:%d", l.Soft, l.Hard)
 	}
 	for name, want := range rows {
-		m := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(name) + ` \| ([^|]*) \|`).FindStringSubmatch(spec)
+		m := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(name) + ` \| ([^|]*) \|`).FindStringSubmatch(text)
 		if m == nil || m[1] != want && !strings.HasPrefix(m[1], want+" ") {
 			t.Errorf("defaults: the row %q is %q, want %s", name, m, want)
 		}
@@ -55,7 +56,7 @@ func TestNumbers(t *testing.T) {
 		if !regexp.MustCompile(c.pattern).MatchString(read(t, c.file)) {
 			t.Errorf("%s has no %s any more; change SPECIFICATION.md (%q) with it", c.file, c.pattern, c.promise)
 		}
-		if !strings.Contains(spec, c.promise) {
+		if !strings.Contains(text, c.promise) {
 			t.Errorf("SPECIFICATION.md does not say %q", c.promise)
 		}
 	}

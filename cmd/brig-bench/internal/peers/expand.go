@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // vars are what a command line is expanded with: lists of elements, whose parts are $1, $2 and $3. A value $name is the
@@ -44,8 +44,8 @@ func (h *Host) vars(program string, j Job) vars {
 	v := vars{"link": h.tree.Links, "hidden": one(h.tree.Hidden), "hiddendir": one(h.tree.HiddenDirs),
 		"dir": one(h.tree.Dirs), "readonly": one(h.tree.ReadOnly), "tmpfs": one(j.scratch()),
 		"disk": one(j.scratch()[1:]), "usr": one(h.tree.outsideEtc()), "arg": one(j.Args)}
-	for name, value := range map[string]string{"program": program, "path": nsjail.DefaultPath, "home": nsjail.DefaultHome,
-		"name": h.name(), "tmp": h.Dir, "processes": fmt.Sprint(nsjail.DefaultProcesses)} {
+	for name, value := range map[string]string{"program": program, "path": spec.DefaultPath, "home": spec.DefaultHome,
+		"name": h.name(), "tmp": h.Dir, "processes": fmt.Sprint(spec.DefaultProcesses)} {
 		v.set(name, value)
 	}
 	caller, uid, hostuid, hostgid := "asuser", 0, os.Geteuid(), os.Getegid()

@@ -55,8 +55,8 @@ func (j Job) scratch() []string {
 	})
 }
 
-// spec returns a job as the library takes it.
-func spec(j Job) nsjail.Spec {
+// specOf returns a job as the library takes it.
+func specOf(j Job) nsjail.Spec {
 	s := nsjail.Spec{Args: j.Args}
 	if j.Limited {
 		s.Limits.Memory, s.Limits.CPUs, s.Limits.Processes = limitMemory, limitCPUs, limitProcesses

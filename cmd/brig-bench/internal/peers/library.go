@@ -42,7 +42,7 @@ func libraries() (tools []*Tool) {
 
 func within(r *nsjail.Runner, j Job, s Streams) (*Running, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := r.CommandSpec(ctx, spec(j))
+	c := r.CommandSpec(ctx, specOf(j))
 	c.Stdin, c.Stdout = s.In, s.Out
 	if err := c.Start(); err != nil {
 		cancel()

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"brig/nsjail"
+	"brig/nsjail/spec"
 	"brig/seccomp"
 )
 
@@ -47,7 +47,7 @@ func config(root string, t tree, who identity, j Job) object {
 		namespaces = append(namespaces, object{"type": n})
 	}
 	var bounds []object
-	for _, r := range slices.Concat(rlimits, []rlimit{{"nproc", nsjail.DefaultProcesses, nsjail.DefaultProcesses}}) {
+	for _, r := range slices.Concat(rlimits, []rlimit{{"nproc", spec.DefaultProcesses, spec.DefaultProcesses}}) {
 		bounds = append(bounds, object{"type": "RLIMIT_" + strings.ToUpper(r.name), "soft": r.soft, "hard": r.hard})
 	}
 	capabilities := object{}
@@ -63,7 +63,7 @@ func config(root string, t tree, who identity, j Job) object {
 	return object{
 		"ociVersion": "1.0.2",
 		"process": object{"terminal": false, "user": object{"uid": who.UID, "gid": who.UID}, "args": j.Args,
-			"env": []string{"PATH=" + nsjail.DefaultPath, "HOME=" + nsjail.DefaultHome}, "cwd": "/work",
+			"env": []string{"PATH=" + spec.DefaultPath, "HOME=" + spec.DefaultHome}, "cwd": "/work",
 			"noNewPrivileges": true, "rlimits": bounds, "capabilities": capabilities},
 		"root": object{"path": root, "readonly": true}, "hostname": "brig", "mounts": mounts(t, j), "linux": linux,
 	}

@@ -14,7 +14,7 @@ import (
 	"sync"
 
 	"brig/cmd/brig-bench/internal/result"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -98,7 +98,7 @@ type Host struct {
 
 // env returns the environment of the tools, without any variable of the caller.
 func (h *Host) env() []string {
-	return []string{"PATH=" + nsjail.DefaultPath, "HOME=" + h.Dir, "TMPDIR=" + h.Dir, "XDG_RUNTIME_DIR=" + h.Dir}
+	return []string{"PATH=" + spec.DefaultPath, "HOME=" + h.Dir, "TMPDIR=" + h.Dir, "XDG_RUNTIME_DIR=" + h.Dir}
 }
 
 // name returns the beginning of the names of control groups, containers and units that the tools make. It is that of

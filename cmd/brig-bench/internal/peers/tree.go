@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // scratch are the writable directories of brig's default jail.
-var scratch = []string{"/dev/shm", "/tmp", "/work", "/output", nsjail.DefaultHome}
+var scratch = []string{"/dev/shm", "/tmp", "/work", "/output", spec.DefaultHome}
 
 // rlimits are those of brig's default jail that tools take.
 var rlimits = func() (list []rlimit) {
 	for _, name := range []string{"core", "nofile", "memlock", "stack"} {
-		r := nsjail.DefaultRlimits[name]
+		r := spec.DefaultRlimits[name]
 		list = append(list, rlimit{name, r.Soft, r.Hard})
 	}
 	return list

@@ -11,6 +11,7 @@ import (
 	"brig/internal/words"
 	"brig/netns/egress/policy"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,13 +26,13 @@ type Variable struct {
 func Variables() []Variable {
 	return []Variable{
 		{"BRIG_MEMORY", "SIZE", "Limit the memory of the sandbox, as brig run --memory",
-			limit(func(l *nsjail.Limits) *nsjail.Bytes { return &l.Memory }, nsjail.ParseBytes, "512m")},
+			limit(func(l *nsjail.Limits) *nsjail.Bytes { return &l.Memory }, spec.ParseBytes, "512m")},
 		{"BRIG_PIDS", "N", "Limit its processes, as --pids-limit",
 			limit(func(l *nsjail.Limits) *int64 { return &l.Processes }, integer, "64")},
 		{"BRIG_CPUS", "N", "Limit its processor time, as --cpus",
 			limit(func(l *nsjail.Limits) *float64 { return &l.CPUs }, float, "1.5")},
 		{"BRIG_TIMEOUT", "TIME", "End it after TIME, as --timeout, with exit code 124",
-			limit(func(l *nsjail.Limits) *nsjail.Duration { return &l.Wall }, nsjail.ParseDuration, "30s")},
+			limit(func(l *nsjail.Limits) *nsjail.Duration { return &l.Wall }, spec.ParseDuration, "30s")},
 		{"BRIG_ALLOW", "RULES", "With --unshare-net: reach these names and nothing else, as --allow; commas between",
 			(*call).allow},
 		{"BRIG_SECCOMP", "FILTER", "Load one more filter, as --seccomp: default, another preset or a file",

@@ -7,6 +7,7 @@ import (
 
 	"brig/gitview"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // views shows git directories in what --dir shares for writing as copies, and protects what git executes there: the
@@ -15,7 +16,7 @@ func (r *running) views(ctx context.Context, j *job) (*gitview.View, error) {
 	if !j.shared {
 		return nil, nil
 	}
-	j.spec.Protect = []string{nsjail.ProtectGit}
+	j.spec.Protect = []string{spec.ProtectGit}
 	v, err := gitview.Prepare(ctx, &j.spec)
 	if e, ok := errors.AsType[*nsjail.Error](err); ok {
 		return nil, errors.New(r.named(e))

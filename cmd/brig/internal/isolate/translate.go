@@ -12,6 +12,7 @@ import (
 
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -93,8 +94,8 @@ func (o *Options) limits(s *nsjail.Spec, f *facts) {
 	const ever = nsjail.Duration(100 * 365 * 24 * time.Hour)
 	l := &s.Limits
 	l.Wall = cmp.Or(nsjail.Duration(o.Wall), -1)
-	same := func(n int64) nsjail.Rlimit { return nsjail.Rlimit{Soft: n, Hard: n} }
-	l.Rlimits = map[string]nsjail.Rlimit{"memlock": same(0), "stack": same(f.hard(unix.RLIMIT_STACK))}
+	same := func(n int64) spec.Rlimit { return spec.Rlimit{Soft: n, Hard: n} }
+	l.Rlimits = map[string]spec.Rlimit{"memlock": same(0), "stack": same(f.hard(unix.RLIMIT_STACK))}
 	set := func(name string, n, unit int64) {
 		if n > 0 {
 			l.Rlimits[name] = same(n * unit)

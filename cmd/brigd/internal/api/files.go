@@ -14,7 +14,7 @@ import (
 
 	"brig/agent/engine"
 	"brig/cmd/brigd/internal/front"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // yes reports whether a parameter of the query is 1 or true.
@@ -45,7 +45,7 @@ func (c *call) file() string {
 	if c.Caller.Counted || slices.Contains(roots, first) {
 		return c.path
 	}
-	return nsjail.DefaultWorkdir + c.path
+	return spec.DefaultWorkdir + c.path
 }
 
 // upload is the body of a request that writes a file. It records the error that ended the body, since its reader may

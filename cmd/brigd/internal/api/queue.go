@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/cgroup"
 	"brig/cmd/brigd/internal/front"
-	"brig/nsjail"
 )
 
 // The states of a run of a queue.
@@ -25,7 +25,7 @@ type RunInfo struct {
 	// ID names the run.
 	ID string `json:"id"`
 	// Usage is what its control group uses now: see the list of a sandbox's runs. NoUsage is why there is none.
-	Usage   *nsjail.LiveUsage `json:"usage,omitempty"`
+	Usage   *cgroup.LiveUsage `json:"usage,omitempty"`
 	NoUsage string            `json:"no_usage,omitempty"`
 	// State is queued, running or ended. A run without a queue is running: its answer is the result.
 	State string `json:"state"`

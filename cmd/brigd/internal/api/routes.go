@@ -7,8 +7,10 @@ import (
 
 	"brig/agent/engine"
 	"brig/agent/job"
+	"brig/cgroup"
 	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/live"
+	"brig/denial"
 	"brig/nsjail"
 )
 
@@ -194,9 +196,9 @@ func components() []any {
 		engine.SnapshotInfo{}, SnapshotList{},
 		engine.File{}, engine.Size(0), engine.Seconds(0), engine.Mount{}, engine.ShareInfo{}, ShareList{},
 		engine.ChangeSet{}, engine.ApplyRequest{}, engine.Applied{}, ChangeList{},
-		engine.ImageInfo{}, ImageList{}, engine.Violation{}, nsjail.Denial{}, engine.Truncated{}, engine.Language{},
+		engine.ImageInfo{}, ImageList{}, engine.Violation{}, denial.Denial{}, engine.Truncated{}, engine.Language{},
 		engine.FileInfo{}, engine.TreeStats{},
-		job.Refusal{}, nsjail.Usage{}, nsjail.LiveUsage{},
+		job.Refusal{}, nsjail.Usage{}, cgroup.LiveUsage{},
 		SandboxList{}, RunList{}, live.Run{}, RunInfo{}, engine.Delivery{},
 		front.QueueInfo{}, front.WorkerInfo{}, front.DeadRun{},
 		FileList{}, PathAllowed{}, LanguageList{}, StdinTaken{}, Version{}, Health{}}

@@ -14,6 +14,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // complete adds what follows from the type of f.To, and the default to the help.
@@ -98,11 +99,11 @@ func (c *Config) set(f *cli.Flag, from, text string) (err error) {
 		}
 		err = within(f, *to, fmt.Sprint(f.Min), fmt.Sprint(f.Max))
 	case *nsjail.Bytes:
-		if *to, err = nsjail.ParseBytes(text); err == nil {
+		if *to, err = spec.ParseBytes(text); err == nil {
 			err = within(f, float64(*to), nsjail.Bytes(f.Min).String(), nsjail.Bytes(f.Max).String())
 		}
 	case *nsjail.Duration:
-		if *to, err = nsjail.ParseDuration(text); err == nil {
+		if *to, err = spec.ParseDuration(text); err == nil {
 			err = within(f, float64(*to)/1e9, nsjail.Duration(f.Min*1e9).String(), nsjail.Duration(f.Max*1e9).String())
 		}
 	}

@@ -24,7 +24,7 @@ import (
 	"brig/image"
 	"brig/internal/words"
 	"brig/layer"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Usage is the help text.
@@ -103,7 +103,7 @@ func (c *command) flags(f *flag.FlagSet) {
 		return nil
 	})
 	f.Func("max-bytes", "", func(s string) error {
-		n, err := nsjail.ParseBytes(s)
+		n, err := spec.ParseBytes(s)
 		if c.maxBytes = int64(n); err == nil && n == 0 {
 			err = errors.New("write at least 1")
 		}

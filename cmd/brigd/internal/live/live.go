@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"brig/agent/job"
+	"brig/cgroup"
 	"brig/nsjail"
 )
 
@@ -17,7 +18,7 @@ type Run struct {
 	ID string `json:"id"`
 	// Usage is what its control group uses now. Compare oom_kills with 0: more means that the kernel has killed a process
 	// of the run for want of memory.
-	Usage *nsjail.LiveUsage `json:"usage,omitempty"`
+	Usage *cgroup.LiveUsage `json:"usage,omitempty"`
 	// NoUsage is why there is no usage.
 	NoUsage string `json:"no_usage,omitempty"`
 }

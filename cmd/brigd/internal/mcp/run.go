@@ -12,6 +12,7 @@ import (
 
 	"brig/agent/engine"
 	"brig/agent/job"
+	"brig/denial"
 	"brig/nsjail"
 )
 
@@ -162,7 +163,7 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 		a.Error = c.lost(r.Sandbox, a.Error)
 		return refusal(a, a.Error)
 	}
-	a.Denials = slices.DeleteFunc(a.Denials, func(d nsjail.Denial) bool {
+	a.Denials = slices.DeleteFunc(a.Denials, func(d denial.Denial) bool {
 		return d.Layer == "syscall" && slices.Contains(harmless, d.Name)
 	})
 	enforced := a.Enforced
@@ -238,9 +239,9 @@ const maxDenied = 5
 
 // denied returns a line for each of the system calls that the jail refused most often. It leaves out what would allow
 // them, since only the operator can do that.
-func denied(list []nsjail.Denial) string {
+func denied(list []denial.Denial) string {
 	var b strings.Builder
-	list = slices.DeleteFunc(slices.Clone(list), func(d nsjail.Denial) bool { return d.Layer != "syscall" })
+	list = slices.DeleteFunc(slices.Clone(list), func(d denial.Denial) bool { return d.Layer != "syscall" })
 	for i, d := range list {
 		if i == maxDenied {
 			fmt.Fprintf(&b, "Refused: %d other system calls.\n", len(list)-i)

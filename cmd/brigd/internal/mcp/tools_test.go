@@ -15,6 +15,7 @@ import (
 
 	"brig/agent/engine"
 	"brig/agent/job"
+	"brig/denial"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -195,7 +196,7 @@ func TestFailingProgram(t *testing.T) {
 				Stdout: "ok: exit code 0 after 0 s.\n", Usage: &nsjail.Usage{},
 				Truncated: &engine.Truncated{Stdout: 77}, Narrowed: []string{"timeout is 5s"},
 				Violations: []engine.Violation{{Type: "network", Detail: "not_allowed", Count: 2}},
-				Denials: []nsjail.Denial{{Layer: "syscall", Name: "mount", Count: 3, Why: "a jail may not", Fix: "--a-flag"},
+				Denials: []denial.Denial{{Layer: "syscall", Name: "mount", Count: 3, Why: "a jail may not", Fix: "--a-flag"},
 					{Layer: "network", Name: "example.org:443", Count: 2, Why: "no rule"}}}
 		}
 		a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}})

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"brig/agent/job"
+	"brig/denial"
 	"brig/internal/test/must"
 	"brig/netns/egress"
 	"brig/nsjail"
@@ -78,7 +79,7 @@ func TestRun(t *testing.T) {
 	active := 0.0
 	result := &nsjail.Result{Status: nsjail.StatusViolation, LimitsHit: []string{"wall", "cpus", "brand new"},
 		Violation: &nsjail.Violation{Count: 3},
-		Denials:   []nsjail.Denial{{Layer: "syscall", Count: 40}, {Layer: "syscall", Count: 2}, {Layer: "network", Count: 9}},
+		Denials:   []denial.Denial{{Layer: "syscall", Count: 40}, {Layer: "syscall", Count: 2}, {Layer: "network", Count: 9}},
 		Usage: nsjail.Usage{User: 2e9, System: 5e8, Throttled: 1e9, ThrottledPeriods: 4, OOMKills: 2, MemoryPeak: 300 << 20,
 			MaxRSS: 1 << 20,
 			IORead: 10, IOWritten: 20},

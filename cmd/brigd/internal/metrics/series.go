@@ -9,6 +9,7 @@ import (
 	"brig/agent/policy"
 	"brig/netns/egress"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -35,7 +36,7 @@ var (
 
 // countedLimits returns the names of the limits that a Result can list as hit.
 func countedLimits() (names []string) {
-	for _, r := range nsjail.LimitTable() {
+	for _, r := range spec.LimitTable() {
 		if r.Counted {
 			names = append(names, r.Name)
 		}

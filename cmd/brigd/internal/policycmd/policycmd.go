@@ -16,7 +16,7 @@ import (
 	"brig/cmd/brigd/internal/files"
 	"brig/cmd/brigd/internal/verbs"
 	"brig/internal/words"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // exitNo is the exit code of lint for errors, of diff for a difference, and of explain for a refusal.
@@ -151,7 +151,7 @@ func (c *command) load(what string) (*policy.Policy, error) {
 // read reads at most the largest size of a policy or a Spec. From standard input it reads one byte more, so that the
 // parsers refuse a larger one.
 func (c *command) read(name string) ([]byte, error) {
-	const most = max(policy.MaxSize, nsjail.MaxSpecSize)
+	const most = max(policy.MaxSize, spec.MaxSpecSize)
 	if name != "-" {
 		data, err := files.Read(name, most)
 		if err != nil {

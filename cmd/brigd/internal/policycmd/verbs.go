@@ -6,7 +6,7 @@ import (
 
 	"brig/agent/job"
 	"brig/agent/policy"
-	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // answer is what a subcommand answers.
@@ -149,7 +149,7 @@ func (c *command) job() (*job.Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := nsjail.ParseSpec(data)
+		s, err := spec.ParseSpec(data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.spec, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // weakness returns the settings by which the configuration drops the protection that an attack tests, or "". They are
@@ -157,7 +158,7 @@ func (c *config) weakOptional(names []string) string {
 	return only(!missing, "--optional "+strings.Join(names, ","))
 }
 
-func (c *config) weakRlimits(off map[string]nsjail.Rlimit) string {
+func (c *config) weakRlimits(off map[string]spec.Rlimit) string {
 	for name := range off {
 		if l, ok := c.spec.Limits.Rlimits[name]; ok {
 			return fmt.Sprintf("--ulimit %s=%d:%d", words.Printable(name), l.Soft, l.Hard)
@@ -179,7 +180,7 @@ func (c *config) weakMounts(off []nsjail.Mount) string {
 }
 
 func (c *config) weakProtect() string {
-	if !slices.Contains(c.spec.Protect, nsjail.ProtectGit) {
+	if !slices.Contains(c.spec.Protect, spec.ProtectGit) {
 		return "--no-protect"
 	}
 	for _, p := range c.spec.Protect {
@@ -214,7 +215,7 @@ func (c *config) secrets() (names []string) {
 
 // flagOf returns the flag of a mount, with its paths if it is one of the configuration.
 func flagOf(m *nsjail.Mount) string {
-	flag := map[nsjail.MountType]string{nsjail.MountCOW: "--cow", nsjail.MountFile: "--file"}[m.Type]
+	flag := map[spec.MountType]string{nsjail.MountCOW: "--cow", nsjail.MountFile: "--file"}[m.Type]
 	switch {
 	case flag != "":
 	case m.Writable:

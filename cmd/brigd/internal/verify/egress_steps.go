@@ -15,6 +15,7 @@ import (
 	"brig/internal/words"
 	"brig/netns/egress/policy"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 	"brig/testdata"
 )
 
@@ -112,7 +113,7 @@ func (t *task) perform(r *rig.Rig, a *rig.Attack) (Result, string) {
 
 // jail returns the configuration with the attack's rules and files.
 func (t *task) jail(r *rig.Rig, a *rig.Attack) (*nsjail.Spec, error) {
-	s, err := nsjail.ParseSpec(t.Spec)
+	s, err := spec.ParseSpec(t.Spec)
 	if err != nil {
 		return nil, err
 	}
@@ -179,8 +180,8 @@ func start(s *nsjail.Spec) (*outcome, error) {
 }
 
 // runJail makes a jail and waits for its end.
-func runJail(spec []byte) (*outcome, error) {
-	s, err := nsjail.ParseSpec(spec)
+func runJail(text []byte) (*outcome, error) {
+	s, err := spec.ParseSpec(text)
 	if err != nil {
 		return nil, err
 	}

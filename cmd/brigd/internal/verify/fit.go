@@ -11,6 +11,7 @@ import (
 	"brig/internal/attack"
 	"brig/internal/sys"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // config is the configuration that is verified.
@@ -99,7 +100,7 @@ func merge(texts []string) (*nsjail.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nsjail.ParseSpec(data)
+	return spec.ParseSpec(data)
 }
 
 // secret is the value of secrets that are made for attacks to find.
@@ -171,15 +172,15 @@ var needs = []func(c *config, want, jail *nsjail.Spec) string{
 			will.Processes = is.Processes
 		}
 		if will.Rlimits == nil {
-			will.Rlimits = map[string]nsjail.Rlimit{}
+			will.Rlimits = map[string]spec.Rlimit{}
 		}
 		maps.Copy(will.Rlimits, is.Rlimits) // which are lower than those of any program
 		return ""
 	},
 	func(c *config, want, jail *nsjail.Spec) string {
-		if slices.Contains(c.spec.Protect, nsjail.ProtectGit) {
+		if slices.Contains(c.spec.Protect, spec.ProtectGit) {
 			for _, p := range want.Protect {
-				if p != nsjail.ProtectGit {
+				if p != spec.ProtectGit {
 					jail.Protect = append(jail.Protect, p)
 				}
 			}
@@ -192,7 +193,7 @@ func isGlob(pattern string) bool { return strings.ContainsAny(pattern, `*?[\`) }
 
 // kind is what a mount has in common with its stand-in.
 type kind struct {
-	of             nsjail.MountType
+	of             spec.MountType
 	writable, live bool
 }
 

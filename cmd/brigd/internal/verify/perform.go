@@ -11,6 +11,7 @@ import (
 	"brig/internal/attack"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -161,7 +162,7 @@ exec(compile(sys.argv[0], "attack", "exec"))`
 
 // jail returns the attack's jail, with the attack's files, which are copies.
 func (v *verifier) jail(a *attack.Attack, f *fit, s *attack.Scene) (*nsjail.Spec, error) {
-	jail, err := nsjail.ParseSpec([]byte(s.Expand(string(f.jail.JSON()))))
+	jail, err := spec.ParseSpec([]byte(s.Expand(string(f.jail.JSON()))))
 	if err != nil {
 		return nil, err
 	}

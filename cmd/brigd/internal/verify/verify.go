@@ -23,6 +23,7 @@ import (
 	"brig/internal/rig"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 	"brig/testdata"
 
 	"golang.org/x/sys/unix"
@@ -128,14 +129,14 @@ func (o *options) read(stdin io.Reader) (*nsjail.Spec, error) {
 		defer f.Close()
 		in = f
 	}
-	data, err := io.ReadAll(io.LimitReader(in, nsjail.MaxSpecSize+1))
-	if err == nil && len(data) > nsjail.MaxSpecSize {
-		err = fmt.Errorf("it is larger than %d bytes; shorten it", nsjail.MaxSpecSize)
+	data, err := io.ReadAll(io.LimitReader(in, spec.MaxSpecSize+1))
+	if err == nil && len(data) > spec.MaxSpecSize {
+		err = fmt.Errorf("it is larger than %d bytes; shorten it", spec.MaxSpecSize)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--spec: %w", err)
 	}
-	s, err := nsjail.ParseSpec(data)
+	s, err := spec.ParseSpec(data)
 	if err != nil {
 		return nil, fmt.Errorf("--spec: %w", err)
 	}

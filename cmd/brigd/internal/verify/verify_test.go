@@ -19,6 +19,7 @@ import (
 	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 func TestMain(m *testing.M) {
@@ -298,7 +299,7 @@ func TestNothing(t *testing.T) {
 			t.Errorf("%q: %d %q %q; want %q", args, code, out.String(), errs.String(), want)
 		}
 	}
-	for text, want := range map[string]string{`{"x": 1}`: "is not a key here", `{"net": "x"}`: "--spec: net:", strings.Repeat(" ", nsjail.MaxSpecSize+1): "shorten it"} {
+	for text, want := range map[string]string{`{"x": 1}`: "is not a key here", `{"net": "x"}`: "--spec: net:", strings.Repeat(" ", spec.MaxSpecSize+1): "shorten it"} {
 		if _, err := (&options{spec: "-"}).read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20s: %v; want %q", text, err, want)
 		}
