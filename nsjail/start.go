@@ -8,7 +8,7 @@ import (
 
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/plan"
+	"brig/nsjail/internal/ops"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -225,7 +225,7 @@ func (c *Cmd) runs() {
 // receiveDescriptors handles descriptors from the jail: upper directories, which have a tag; the sockets of its
 // network, if any; then its terminal.
 func (c *Cmd) receiveDescriptors(tag int, fds []int) error {
-	if tag == plan.TagUpper {
+	if tag == ops.TagUpper {
 		return c.addChange(fds[0])
 	}
 	if c.network != nil && !c.network.serving {

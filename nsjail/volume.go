@@ -13,6 +13,7 @@ import (
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/ops"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/warm"
 	"brig/nsjail/spec"
@@ -131,7 +132,7 @@ func (s *volumeHelper) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 
 // askFor appends an operation that sends a descriptor to a program, performs the program and returns the descriptor.
 func askFor(l *launcher.Launcher, p *program.Program, send program.Slot, what string, fds ...int) (int, error) {
-	plan.PassFD(p, "volume", send, what)
+	ops.PassFD(p, "volume", send, what)
 	fd, err := launcher.Ask(l, p, fds...)
 	return fd, launcher.StepError("volume", p, err)
 }

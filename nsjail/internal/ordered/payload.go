@@ -8,7 +8,7 @@ import (
 
 	"brig/internal/program"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/plan"
+	"brig/nsjail/internal/ops"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -38,7 +38,7 @@ func (r *resolver) leave() {
 		r.capset(r.caps)
 	}
 	if r.ExecLabel != "" { // a context, which the kernel must know: selinux(8), proc_pid_attr(5)
-		plan.ExecLabel(p, "--exec-label", r.proc.Arg(), "thread-self/attr/exec", r.ExecLabel, r.ExecLabel)
+		ops.ExecLabel(p, "--exec-label", r.proc.Arg(), "thread-self/attr/exec", r.ExecLabel, r.ExecLabel)
 	}
 	p.Close("process", r.proc)
 	// a change of identity has made /proc/PID root's, where others look for the namespaces of --info-fd: proc(5)
@@ -74,8 +74,7 @@ func (r *resolver) capset(set uint64) {
 		binary.NativeEndian.PutUint32(b[4*i:], uint32(set))
 		binary.NativeEndian.PutUint32(b[12+4*i:], uint32(set>>32))
 	}
-	op := r.p.Add("caps", unix.SYS_CAPSET, plan.CapHeader(),
-		program.Struct(b, func([]byte) string { return fmt.Sprintf("{%#x, %#[1]x, %#[1]x}", set) }))
+	op := ops.Capset(r.p, "caps", b, fmt.Sprintf("{%#x, %#[1]x, %#[1]x}", set))
 	if r.f.UID == 0 { // a container's root may lack some of the requested capabilities, and keeps the others
 		op.May(unix.EPERM)
 	}
@@ -162,11 +161,11 @@ func (r *resolver) payload() {
 	for _, fd := range r.CloseFDs {
 		p.Add("descriptors", unix.SYS_CLOSE, program.Int(fd)).May(unix.EBADF)
 	}
-	plan.SetRlimit(p, "process", unix.RLIMIT_NOFILE, "NOFILE", r.f.Files)
+	ops.SetRlimit(p, "process", unix.RLIMIT_NOFILE, "NOFILE", r.f.Files)
 	r.ambient()
 	p.Add("process", unix.SYS_UMASK, r.mask.Arg())
 	if n := r.Limits.Processes; n > 0 && r.plan.Enforced["processes"] == "" {
-		plan.SetRlimit(p, "BRIG_PIDS", unix.RLIMIT_NPROC, "NPROC", spec.Rlimit{Soft: n, Hard: n})
+		ops.SetRlimit(p, "BRIG_PIDS", unix.RLIMIT_NPROC, "NPROC", spec.Rlimit{Soft: n, Hard: n})
 	}
 	for _, filter := range r.Filters {
 		r.filter(filter)

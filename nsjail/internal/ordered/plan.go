@@ -9,6 +9,7 @@ import (
 	"brig/internal/program"
 	"brig/netns"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/ops"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/spec"
 	"brig/rootfs"
@@ -153,7 +154,7 @@ func (r *resolver) identity() {
 	p.Add("process", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING, "KEYCTL_JOIN_SESSION_KEYRING"),
 		program.Named(0, "NULL")).May(unix.EPERM, unix.ENOSYS, unix.EDQUOT)
 	if r.f.Files.Soft >= 0 && r.f.Files.Soft < int64(r.first+rootfs.Numbers) { // for the fixed descriptor numbers
-		plan.SetRlimit(p, "process", unix.RLIMIT_NOFILE, "NOFILE", spec.Rlimit{Soft: r.f.Files.Hard, Hard: r.f.Files.Hard})
+		ops.SetRlimit(p, "process", unix.RLIMIT_NOFILE, "NOFILE", spec.Rlimit{Soft: r.f.Files.Hard, Hard: r.f.Files.Hard})
 	}
 	r.dieWithParent(p)
 	if r.Waits { // one byte, or the end of a keeper that is gone
@@ -178,7 +179,7 @@ func (r *resolver) identity() {
 		netns.Loopback(p, 0)
 	}
 	if r.plan.Sockets != nil {
-		plan.OpenSockets(p, r.plan.Sockets)
+		ops.OpenSockets(p, r.plan.Sockets)
 	}
 	r.setUID, r.setGID = r.uid, r.gid
 	if r.NewUser && !r.Unmapped {

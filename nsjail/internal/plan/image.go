@@ -2,69 +2,64 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 
-	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 	"brig/rootfs"
 )
 
-// imageRoot resolves the entries of a root from an image. Its devices and procfs are made as in a minimal root, before
-// the image is looked at.
-func (r *resolver) imageRoot() {
-	r.image()
-	r.devices(rootfs.Scratch)
-	r.scratch("/dev/shm")
-	r.proc()
-	r.masks(false)
-	r.everywhere = len(r.root.Entries)
-	r.root.Image.Carried = []string{"dev", "proc"}
-	r.add(rootfs.Entry{Kind: rootfs.ImageTree, Label: "image"})
-	if r.Host.Missing["proc"] != "" {
-		r.root.Image.Carried = []string{"dev"}
-		r.add(rootfs.Entry{Kind: rootfs.Dir, Label: "proc", Target: "proc", Mode: 0o555})
+// image decides the entries of a root from an image. Its devices and procfs are made as in a minimal root, before the
+// image is looked at.
+func (t *tree) image(x *sources) {
+	img := &rootfs.Image{Writable: x.Rootfs.Writable, Keep: x.Rootfs.Keep, Carried: []string{"dev", "proc"}}
+	t.root.Image, t.root.Size = img, int64(cmp.Or(x.Scratch, spec.DefaultRootSize))
+	t.root.Inodes = spec.DefaultRootInodes
+	t.take(x, img)
+	entries := slices.Concat(devices(rootfs.Scratch), scratch(x.Spec, "/dev/shm"), procEntries(x.input, x.out),
+		masks(x.host, false))
+	t.everywhere = len(entries)
+	entries = append(entries, rootfs.Entry{Kind: rootfs.ImageTree, Label: "image"})
+	if x.host.Missing["proc"] != "" {
+		img.Carried = []string{"dev"}
+		entries = append(entries, emptyProc())
 	}
-	if r.root.Image.Overlay {
-		r.hostsOfImage()
+	if img.Overlay {
+		entries = append(entries, hostsOfImage(x.input)...)
 	}
-	r.scratch("/tmp", spec.DefaultWorkdir)
+	t.root.Entries = append(entries, scratch(x.Spec, "/tmp", spec.DefaultWorkdir)...)
 }
 
-// image makes the caller's directory the root.
-func (r *resolver) image() {
-	src := r.Host.Sources["rootfs"]
-	img := &rootfs.Image{Writable: r.Spec.Rootfs.Writable, Keep: r.Spec.Rootfs.Keep}
-	r.root.Image, r.root.Size = img, int64(cmp.Or(r.Spec.Scratch, spec.DefaultRootSize))
-	r.root.Inodes = spec.DefaultRootInodes
-	img.Overlay = r.require("overlay", "a layer of the jail's own", cmp.Or(src.NoOverlay, r.noIDMapLayer()), "bind")
-	img.Complete = r.Host.ImageComplete
-	img.Source = r.source("rootfs", "/", attrRead, false)
-	if img.Writable {
-		r.writableRoot(img, src)
+// take makes the caller's directory the root, and decides where the changes of a writable one go.
+func (t *tree) take(x *sources, img *rootfs.Image) {
+	src := x.host.Sources[spec.SourceKey(spec.Root)]
+	img.Overlay = x.out.require(x.Spec, "overlay", "a layer of the jail's own", cmp.Or(src.NoOverlay,
+		noIDMapLayer(x.host)), "bind")
+	img.Complete = x.host.ImageComplete
+	img.Source = x.source(spec.SourceKey(spec.Root), "/", attrRead, false)
+	if !img.Writable {
+		return
 	}
-}
-
-// writableRoot resolves where the changes of the root go.
-func (r *resolver) writableRoot(img *rootfs.Image, src *host.Source) {
-	m := r.Spec.COW(spec.Root)
-	r.mayOverlay(spec.Root, m, src)
-	if img.Upper = r.upper(spec.Root, m); img.Upper == nil {
-		r.root.Size, r.root.Inodes = int64(m.Size), m.Inodes
+	m := x.COW(spec.Root)
+	mayOverlay(x, spec.Root, m, src)
+	if img.Upper = t.layers.upper(x, spec.Root, m); img.Upper == nil {
+		t.root.Size, t.root.Inodes = int64(m.Size), m.Inodes
 	}
 	if img.Keep {
-		r.Uppers = append(r.Uppers, spec.Root)
+		t.layers.sent = append(t.layers.sent, spec.Root)
 	}
 }
 
-// hostsOfImage adds what an image lacks of the files by which programs find hosts. A network of the jail's own needs no
-// resolv.conf(5): the default is a server at 127.0.0.1.
-func (r *resolver) hostsOfImage() {
-	for _, f := range r.Host.ImageLacks {
+// hostsOfImage returns what an image lacks of the files by which programs find hosts. A network of the jail's own needs
+// no resolv.conf(5): the default is a server at 127.0.0.1.
+func hostsOfImage(in *input) (list []rootfs.Entry) {
+	for _, f := range in.host.ImageLacks {
 		switch {
-		case r.net() == spec.NetHost:
-			r.add(rootfs.Entry{Kind: rootfs.Copy, Label: "etc", Target: f, Source: rootfs.Source{Path: "/" + f},
-				Size: host.MaxEtcFile, Mode: 0o444})
+		case netOf(in.Spec) == spec.NetHost:
+			list = append(list, copyOf(f))
 		case f == "etc/hosts":
-			r.add(rootfs.Entry{Kind: rootfs.File, Label: "etc", Target: f, Text: r.hosts(), Mode: 0o444})
+			list = append(list, rootfs.Entry{Kind: rootfs.File, Label: "etc", Target: f,
+				Text: hostsFile(identityOf(in.Spec).hostname), Mode: 0o444})
 		}
 	}
+	return list
 }

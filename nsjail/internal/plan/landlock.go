@@ -14,6 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// domain is the payload's Landlock domain.
+type domain struct {
+	rules   landlock.Rules // ABI 0 for no domain
+	queues  bool           // the payload may use POSIX message queues, whose files no path of the jail leads to
+	streams int            // how many of its streams it may open again, which can be files outside of its root
+	files   []tierFile     // of a jail without namespaces
+}
+
 // landlockABI returns the version of Landlock that the jail uses, or 0 and the reason.
 func landlockABI(s *spec.Spec, h *host.Host) (abi int, why string) {
 	switch {
@@ -27,24 +35,34 @@ func landlockABI(s *spec.Spec, h *host.Host) (abi int, why string) {
 	return h.Landlock, ""
 }
 
-// decideLandlock decides whether the payload gets a Landlock domain, and what it refuses.
-func (r *resolver) decideLandlock() {
-	abi, why := landlockABI(r.Spec, r.Host)
-	if why != "" && !slices.Contains(r.Spec.Require, "landlock") {
-		r.Enforced["landlock"] = "not enforced: " + why
-		return
+// decideLandlock decides whether the payload gets a domain, and what it refuses, but for paths.
+func decideLandlock(in *input, out *report) (d domain) {
+	abi, why := landlockABI(in.Spec, in.host)
+	if why != "" && !slices.Contains(in.Require, "landlock") {
+		out.enforced["landlock"] = "not enforced: " + why
+		return d
 	}
-	if !r.require("landlock", r.enforcedByLandlock(abi), why, "") {
-		return
+	if !out.require(in.Spec, "landlock", enforcedByLandlock(in.Spec, abi), why, "") {
+		return d
 	}
-	r.rules = landlock.Rules{Handled: landlock.All, Scope: landlock.AbstractUnix | landlock.Signal}.For(abi)
-	if r.net() == spec.NetNone && abi >= landlock.NetABI {
-		r.rules.HandledNet = landlock.BindTCP | landlock.ConnectTCP
+	d.rules = landlock.Rules{Handled: landlock.All, Scope: landlock.AbstractUnix | landlock.Signal}.For(abi)
+	if netOf(in.Spec) == spec.NetNone && abi >= landlock.NetABI {
+		d.rules.HandledNet = landlock.BindTCP | landlock.ConnectTCP
 	}
+	d.queues, d.streams = in.host.Queues, streamsOf(in.Spec)
+	return d
+}
+
+// streamsOf returns how many streams of the caller's a payload has.
+func streamsOf(s *spec.Spec) int {
+	if s.TTY {
+		return 0
+	}
+	return 3
 }
 
 // enforcedByLandlock describes what a domain holds. It does not use fmt, whose first use costs a start 0.1 ms.
-func (r *resolver) enforcedByLandlock(abi int) string {
+func enforcedByLandlock(s *spec.Spec, abi int) string {
 	text, not := "ABI "+strconv.Itoa(abi)+": files as the mounts say", []string(nil)
 	if abi < 3 {
 		not = append(not, "truncate(2)")
@@ -55,48 +73,46 @@ func (r *resolver) enforcedByLandlock(abi int) string {
 	if not != nil {
 		text += ", but for " + strings.Join(not, " and ")
 	}
-	if abi >= landlock.NetABI && r.net() == spec.NetNone {
+	if abi >= landlock.NetABI && netOf(s) == spec.NetNone {
 		text += "; no TCP port"
 	}
 	if abi >= 6 {
 		text += "; no signal or abstract socket out of the jail"
 	}
-	if abi >= 9 && !r.mayConnect() {
+	if abi >= 9 && !mayConnect(s) {
 		text += "; no socket of the host by path"
 	}
 	return text
 }
 
 // mayConnect reports whether the Spec permits the payload to connect to sockets below its binds.
-func (r *resolver) mayConnect() bool { return slices.Contains(r.Spec.Optional, "sockets") }
+func mayConnect(s *spec.Spec) bool { return slices.Contains(s.Optional, "sockets") }
 
-// ruleset makes the payload's Landlock rules, once the root is complete.
-func (r *resolver) ruleset() {
-	if r.rules.ABI == 0 {
-		return
+// create makes the ruleset, once the root is complete, and returns its slot; 0 for no domain.
+func (d *domain) create(p *program.Program) program.Slot {
+	if d.rules.ABI == 0 {
+		return 0
 	}
-	if r.shape.noNamespaces {
-		r.tierRules()
-		return
-	}
-	r.rules.Paths = r.landlockPaths()
 	var trees []program.Slot
-	if r.Host.Queues { // mq_open(3) opens files that no path of the jail leads to
-		trees = []program.Slot{rootfs.Queues(r.Jail, "landlock")}
+	if d.queues { // mq_open(3)
+		trees = []program.Slot{rootfs.Queues(p, "landlock")}
 	}
-	r.domain = r.rules.Create(r.Jail, host.FdRule, trees...)
+	set := d.rules.Create(p, host.FdRule, trees...)
+	for i := range d.files {
+		d.files[i].allow(p, &d.rules, set)
+	}
+	return set
 }
 
-// enterDomain restricts the payload's process. The payload may open its streams again, which can be files outside of
-// its root.
-func (r *resolver) enterDomain() {
-	if r.rules.ABI == 0 {
+// enter restricts the payload's process.
+func (d *domain) enter(p *program.Program, set program.Slot) {
+	if d.rules.ABI == 0 {
 		return
 	}
-	for i := 0; i < 3 && !r.Spec.TTY; i++ {
-		r.rules.AllowStream(r.Jail, r.domain, i)
+	for i := range d.streams {
+		d.rules.AllowStream(p, set, i)
 	}
-	r.rules.Restrict(r.Jail, r.domain)
+	d.rules.Restrict(p, set)
 }
 
 // landlockPaths returns the rules for the jail's tree, few, since each takes three system calls. Everything
@@ -104,30 +120,30 @@ func (r *resolver) enterDomain() {
 // /dev, which has nothing of the host but a few devices, the rule is wider. A rule cannot take away what one above it
 // permits, so parts of a writable mount that are read-only, such as protected paths and the masks of /proc, are held by
 // their mounts alone.
-func (r *resolver) landlockPaths() []landlock.Path {
+func landlockPaths(s *spec.Spec, r *rootfs.Root, own []rootfs.Entry) []landlock.Path {
 	root := landlock.Path{Name: "/", Access: landlock.Read | landlock.Execute}
-	if image := r.root.Image; image != nil && image.Writable {
+	if r.Image != nil && r.Image.Writable {
 		root.Access |= landlock.Write
 	}
 	list := []landlock.Path{root, {Name: "/dev", Access: landlock.Write | landlock.IoctlDev}}
-	for i := range r.root.Entries {
-		switch e := &r.root.Entries[i]; e.Kind {
+	for i := range r.Entries {
+		switch e := &r.Entries[i]; e.Kind {
 		case rootfs.Scratch:
 			list = append(list, landlock.Path{Name: "/" + e.Target, Access: landlock.Write})
 		case rootfs.Proc:
 			list = append(list, landlock.Path{Name: "/" + e.Target, Access: landlock.Change})
 		}
 	}
-	for i := range r.own {
-		if path := r.ownPath(&r.own[i]); path.Access != 0 {
+	for i := range own {
+		if path := landlockPath(s, &own[i]); path.Access != 0 {
 			list = append(list, path)
 		}
 	}
 	return slim(list)
 }
 
-// ownPath returns the rule for one of the caller's mounts, without rights if it needs none.
-func (r *resolver) ownPath(e *rootfs.Entry) landlock.Path {
+// landlockPath returns the rule for one of the caller's mounts, without rights if it needs none.
+func landlockPath(s *spec.Spec, e *rootfs.Entry) landlock.Path {
 	path := landlock.Path{Name: "/" + e.Target, NoLinks: e.NoLinks}
 	switch e.Kind {
 	case rootfs.Tmpfs, rootfs.COW:
@@ -137,7 +153,7 @@ func (r *resolver) ownPath(e *rootfs.Entry) landlock.Path {
 		if e.Attr&unix.MOUNT_ATTR_RDONLY == 0 {
 			path.Access = landlock.Write
 		}
-		if r.mayConnect() {
+		if mayConnect(s) {
 			path.Access |= landlock.ResolveUnix
 		}
 	}

@@ -1,9 +1,6 @@
 package plan
 
 import (
-	"runtime"
-
-	"brig/internal/tricks"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 	"brig/seccomp"
@@ -55,25 +52,6 @@ func (m *Mode) facts(s *spec.Spec, h *host.Host) *host.Host {
 		c.System, c.Files, c.CPUs = was.System, was.Files, was.CPUs
 	}
 	return c
-}
-
-// canShare reports whether two processes of the launcher can make system calls in shared memory (launcher.h).
-const canShare = runtime.GOARCH == "amd64"
-
-// shapeOf returns the properties on which the order of the phases depends.
-func (r *resolver) shapeOf() shape {
-	s, m := r.Spec, r.Mode
-	sh := shape{prepared: m.Root != nil, ahead: m.Forked && s.Tier == "", noInit: s.NoInit, image: s.Rootfs.Path != "",
-		noNamespaces: s.Tier == spec.TierProcess, labelled: len(r.labels) > 0, leaves: r.leavesEarly()}
-	if !sh.prepared {
-		return sh
-	}
-	sh.mountsLater = MountsComeLater(s)
-	sh.filterFirst = !sh.mountsLater && permitsSuffix(s, r.Host)
-	sh.side = sh.filterFirst && canShare && tricks.SideBySide.On() && !sh.noInit && r.Sockets == nil &&
-		(m.Net || !m.Root.NoSetns)
-	sh.makesNet = sh.side && !m.Net
-	return sh
 }
 
 // MountsComeLater reports whether the caller's mounts belong to the suffix. With an image they belong to the prefix,

@@ -1,43 +1,12 @@
 package plan
 
 import (
-	"slices"
-
 	"brig/internal/program"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/ops"
 	"brig/rootfs"
-)
 
-// process is one of the processes that make a jail.
-type process uint8
-
-const (
-	firstProcess   process = iota // created by clone3(2); it becomes init when it has forked the payload's process
-	initProcess                   // init, while the payload's process works in parallel
-	payloadProcess                // the child of init, which executes the command
-)
-
-// worker decides which process performs a phase. If a single process makes the jail, that is the first process, except
-// for the phases of payload, which the child performs. Otherwise init and the payload's process work in parallel.
-type worker uint8
-
-const (
-	first    worker = iota // the first process, before it forks
-	netMaker               // init
-	tree                   // init, or the payload's process if init makes the network namespace
-	other                  // init
-	each                   // both
-	payload                // the payload's process
-)
-
-// knowledge is the time at which the operations of a phase are known.
-type knowledge uint8
-
-const (
-	always     knowledge = iota
-	withMounts           // always, or with the run if the mounts come later
-	withFilter           // always if the filter permits all later calls, or with the run
-	withRun              // only with the run
+	"golang.org/x/sys/unix"
 )
 
 // phase is one part of the program of a jail.
@@ -49,222 +18,163 @@ type phase struct {
 	in func(*shape) bool
 	// needs are the phases that must have ended before this one, if the program has them.
 	needs []string
-	// write appends the operations, or none if the Spec does not need them.
-	write func(*resolver)
+	// write appends the operations, or none if the jail does not need them. It reads what is decided for the phase, and
+	// the slots of those that it needs.
+	write func(*writer, *decisions)
 }
 
 // phases is the sequence of phases, each after those that it needs. derive computes each process's steps from it.
 var phases = []phase{
 	// the first, since a process in a control group of root's has the launcher's capabilities: spawn.c
-	{name: "privileges", in: isProcess, write: (*resolver).dropCapabilities},
-	{name: "procfs", in: hasNamespaces, write: (*resolver).procfs},
+	{name: "privileges", in: isProcess, write: func(w *writer, _ *decisions) { ops.DropCapabilities(w.Program) }},
+	{name: "procfs", in: hasNamespaces, write: func(w *writer, d *decisions) { w.proc = d.tree.procfs(w.Program) }},
 	// the process that makes the tree takes the procfs, while the other one brings lo up
-	{name: "sysctl", in: makesNet, needs: []string{"procfs"}, write: (*resolver).keepSysctl},
-	{name: "session", write: (*resolver).session},
+	{name: "sysctl", in: makesNet, needs: []string{"procfs"},
+		write: func(w *writer, _ *decisions) { w.sysctl = keepSysctl(w.Program, w.proc) }},
+	{name: "session", write: func(w *writer, d *decisions) { d.session.begin(w.Program) }},
 	// for the fixed descriptor numbers, while a single process uses the table
-	{name: "fd table", in: sideBySide, write: func(r *resolver) { rootfs.Widen(r.Jail, launcher.SlotReport) }},
-	{name: "netns", by: netMaker, in: makesNet, write: (*resolver).makeNet},
+	{name: "fd table", in: sideBySide,
+		write: func(w *writer, _ *decisions) { rootfs.Widen(w.Program, launcher.SlotReport) }},
+	{name: "netns", by: netMaker, in: makesNet, write: func(w *writer, _ *decisions) { w.net = makeNet(w.Program) }},
 	{name: "lo", in: hasNamespaces, by: netMaker, needs: []string{"netns", "procfs", "sysctl", "fd table"},
-		write: (*resolver).loopback},
-	{name: "bounding set", in: hasNamespaces, write: (*resolver).dropBoundingSet},
-	{name: "identity", in: hasNamespaces, needs: []string{"procfs"}, write: (*resolver).identity},
-	{name: "oom score", needs: []string{"procfs"}, write: (*resolver).oomScore},
+		write: func(w *writer, d *decisions) { d.net.loopback(w.Program, w.proc, w.sysctl) }},
+	{name: "bounding set", in: hasNamespaces, write: func(w *writer, d *decisions) {
+		ops.DropBounding(w.Program, d.lastCap, 0)
+		ops.LockCapabilities(w.Program)
+	}},
+	{name: "identity", in: hasNamespaces, needs: []string{"procfs"},
+		write: func(w *writer, d *decisions) { d.identity.write(w.Program, w.proc) }},
+	{name: "oom score", needs: []string{"procfs"}, write: func(w *writer, _ *decisions) { oomScore(w.Program, w.proc) }},
 	// overlays of the caller's mounts on an image in a prepared root need a procfs
-	{name: "image procfs", in: inPreparedImage, needs: []string{"identity"}, write: (*resolver).imageProcfs},
-	{name: "group", in: notAhead, needs: []string{"identity"}, write: (*resolver).joinGroup},
-	{name: "root", in: hasNamespaces, by: tree, needs: []string{"procfs", "identity"}, write: (*resolver).beginTree},
+	{name: "image procfs", in: inPreparedImage, needs: []string{"identity"}, write: func(w *writer, d *decisions) {
+		if len(d.own) > 0 {
+			rootfs.ProcOver(w.Program)
+		}
+	}},
+	{name: "group", in: notAhead, needs: []string{"identity"}, write: joinGroup},
+	{name: "root", in: hasNamespaces, by: treeMaker, needs: []string{"procfs", "identity"},
+		write: func(w *writer, d *decisions) { w.tree = d.tree.begin(w.Program, w.proc, d.own) }},
 	// before the program is known, if nothing that follows needs the host's tree: the kernel takes its time (RCU)
-	{name: "early pivot", in: leavesEarly, by: tree, needs: []string{"root"}, write: (*resolver).pivot},
+	{name: "early pivot", in: leavesEarly, by: treeMaker, needs: []string{"root"}, write: pivot},
 	// after all that a process made ahead performs: only then does its group exist
-	{name: "late group", in: madeAhead, needs: []string{"identity"}, write: (*resolver).joinGroup},
-	{name: "detach", in: hasNamespaces, by: tree, needs: []string{"root"}, write: (*resolver).detachMounts},
-	{name: "system", in: hasNamespaces, by: tree, needs: []string{"root"},
-		write: func(r *resolver) { r.tree.Add(r.root.Entries[r.everywhere:]) }},
-	{name: "mounts", in: hasNamespaces, by: tree, known: withMounts, needs: []string{"system"},
-		write: (*resolver).addMounts},
-	{name: "pivot", in: leavesLate, by: tree, needs: []string{"system"}, write: (*resolver).pivot},
-	{name: "names", in: hasNamespaces, by: tree, needs: []string{"identity"}, write: (*resolver).names},
-	{name: "sockets", in: hasNamespaces, by: netMaker, needs: []string{"lo"}, write: (*resolver).openSockets},
-	{name: "seal", in: hasNamespaces, by: tree, needs: []string{"mounts", "early pivot", "pivot"},
-		write: (*resolver).seal},
-	{name: "hide init", by: tree, in: hasInit, needs: []string{"seal"}, write: (*resolver).hideInit},
+	{name: "late group", in: madeAhead, needs: []string{"identity"}, write: joinGroup},
+	{name: "detach", in: hasNamespaces, by: treeMaker, needs: []string{"root"},
+		write: func(w *writer, d *decisions) { detachMounts(w.Program, d.cycle) }},
+	{name: "system", in: hasNamespaces, by: treeMaker, needs: []string{"root"},
+		write: func(w *writer, d *decisions) { d.tree.rest(w.tree) }},
+	{name: "mounts", in: hasNamespaces, by: treeMaker, known: withMounts, needs: []string{"system"},
+		write: func(w *writer, d *decisions) {
+			w.tree.Add(d.own)
+			passUppers(w.Program, w.tree)
+		}},
+	{name: "pivot", in: leavesLate, by: treeMaker, needs: []string{"system"}, write: pivot},
+	{name: "names", in: hasNamespaces, by: treeMaker, needs: []string{"identity"},
+		write: func(w *writer, d *decisions) { d.identity.names(w.Program) }},
+	{name: "sockets", in: hasNamespaces, by: netMaker, needs: []string{"lo"},
+		write: func(w *writer, d *decisions) { d.net.open(w.Program) }},
+	{name: "seal", in: hasNamespaces, by: treeMaker, needs: []string{"mounts", "early pivot", "pivot"},
+		write: func(w *writer, _ *decisions) {
+			w.tree.Seal()
+			ops.Umask(w.Program)
+		}},
+	// the jail must not read init's memory, which is the launcher's: ptrace(2) PTRACE_MODE_READ
+	{name: "hide init", by: treeMaker, in: hasInit, needs: []string{"seal"},
+		write: func(w *writer, _ *decisions) { ops.Dumpable(w.Program, "init", 0) }},
 	// by the process that makes the tree, so that the filter is loaded meanwhile
-	{name: "ruleset", by: tree, known: withMounts, needs: []string{"seal"}, write: (*resolver).ruleset},
-	{name: "enter netns", by: tree, in: makesNet, needs: []string{"netns", "seal"}, write: (*resolver).enterNet},
-	{name: "own root", by: tree, in: sideBySide, needs: []string{"seal", "enter netns"}, write: (*resolver).unshareRoot},
+	{name: "ruleset", by: treeMaker, known: withMounts, needs: []string{"seal"},
+		write: func(w *writer, d *decisions) { w.ruleset = d.domain.create(w.Program) }},
+	{name: "enter netns", by: treeMaker, in: makesNet, needs: []string{"netns", "seal"},
+		write: func(w *writer, _ *decisions) { enterNet(w.Program, w.net) }},
+	// init and the payload's process share the root and the working directory until the root is complete: clone(2)
+	{name: "own root", by: treeMaker, in: sideBySide, needs: []string{"seal", "enter netns"},
+		write: func(w *writer, _ *decisions) { ops.Unshare(w.Program, "init", unix.CLONE_FS, "CLONE_FS") }},
 	{name: "capabilities", in: hasNamespaces, by: each, needs: []string{"group", "late group", "bounding set", "lo",
-		"names", "sockets", "detach", "seal", "hide init", "ruleset", "own root"}, write: (*resolver).dropCapabilities},
-	{name: "init is done", by: other, in: sideBySide, needs: []string{"capabilities"}, write: func(*resolver) {}},
-	{name: "children", in: isProcess, write: (*resolver).adopt},
-	{name: "init's domain", in: isProcess, needs: []string{"privileges"}, write: (*resolver).confineInit},
+		"names", "sockets", "detach", "seal", "hide init", "ruleset", "own root"},
+		write: func(w *writer, _ *decisions) { ops.DropCapabilities(w.Program) }},
+	{name: "init is done", by: other, in: sideBySide, needs: []string{"capabilities"},
+		write: func(*writer, *decisions) {}},
+	{name: "children", in: isProcess, write: func(w *writer, _ *decisions) { adopt(w.Program) }},
+	{name: "init's domain", in: isProcess, needs: []string{"privileges"},
+		write: func(w *writer, d *decisions) { confineInit(w.Program, d.domain.rules.ABI) }},
 	{name: "fork", in: hasInit, needs: []string{"session", "capabilities", "children", "init's domain"},
-		write: (*resolver).fork},
-	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"}, write: (*resolver).beginPayload},
+		write: func(w *writer, d *decisions) { w.listener = d.listening.fork(w.Program, d.streams.first) }},
+	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"},
+		write: func(w *writer, d *decisions) { d.session.beginPayload(w.Program) }},
 	// before the filter, which may forbid the calls, and with the jail's /proc
 	{name: "label", by: payload, in: isLabelled, needs: []string{"payload session", "seal", "own root", "init is done"},
-		write: (*resolver).writeLabels},
-	{name: "streams", by: payload, known: withRun, needs: []string{"payload session"}, write: (*resolver).streams},
-	{name: "limits", by: payload, known: withRun, needs: []string{"group", "late group"}, write: (*resolver).rlimits},
-	{name: "workdir", by: payload, known: withRun, needs: []string{"init is done"}, write: (*resolver).workdir},
-	{name: "descriptors", by: payload, known: withRun, needs: []string{"streams"}, write: (*resolver).closeOnExec},
-	{name: "processes", by: payload, known: withRun, needs: []string{"limits"}, write: (*resolver).limitProcesses},
+		write: func(w *writer, d *decisions) { writeLabels(w.Program, d.labels) }},
+	{name: "streams", by: payload, known: withRun, needs: []string{"payload session"},
+		write: func(w *writer, d *decisions) { d.streams.write(w.Program) }},
+	{name: "limits", by: payload, known: withRun, needs: []string{"group", "late group"},
+		write: func(w *writer, d *decisions) { writeRlimits(w.Program, d.limits) }},
+	{name: "workdir", by: payload, known: withRun, needs: []string{"init is done"},
+		write: func(w *writer, d *decisions) { d.command.chdir(w.Program) }},
+	{name: "descriptors", by: payload, known: withRun, needs: []string{"streams"},
+		write: func(w *writer, _ *decisions) { closeOnExec(w.Program) }},
+	{name: "processes", by: payload, known: withRun, needs: []string{"limits"},
+		write: func(w *writer, d *decisions) { writeRlimits(w.Program, d.processes) }},
 	{name: "landlock", by: payload, known: withRun, needs: []string{"streams", "workdir"},
-		write: (*resolver).enterDomain},
+		write: func(w *writer, d *decisions) { d.domain.enter(w.Program, w.ruleset) }},
 	{name: "filter", by: payload, known: withFilter, needs: []string{"capabilities", "payload session", "label"},
-		write: (*resolver).filter},
+		write: func(w *writer, d *decisions) { d.filter.write(w.Program, w.listener) }},
 	{name: "command", by: payload, known: withRun, needs: []string{"filter", "processes", "descriptors", "workdir",
-		"landlock", "init is done"}, write: (*resolver).execve},
+		"landlock", "init is done"}, write: func(w *writer, d *decisions) { d.command.execve(w.Program) }},
 }
 
-// shape contains the properties on which the order depends.
-type shape struct {
-	prepared    bool // a launcher in a prepared root performs a prefix before the run is known
-	ahead       bool // the launcher was forked early
-	side        bool // init and the payload's process make the jail in parallel
-	makesNet    bool // init makes the network namespace in parallel
-	noInit      bool
-	image       bool
-	mountsLater bool // the caller's mounts are in the suffix
-	filterFirst bool // the filter permits all calls after the prefix
+func joinGroup(w *writer, d *decisions) { d.group.join(w.Program) }
 
-	noNamespaces bool // spec.TierProcess
-	labelled     bool // the payload gets a label of AppArmor or SELinux
-	leaves       bool // what follows "root" needs nothing of the host's tree
+func pivot(w *writer, _ *decisions) { w.tree.Enter() }
+
+// writer appends operations to a program. Its slots hold what one phase makes and a later one uses.
+type writer struct {
+	*program.Program
+	proc     program.Slot // the jail's procfs before the root is complete, or 0
+	sysctl   program.Slot // /proc/sys, for the network namespace that init makes, or 0
+	net      program.Slot // the network namespace that init makes
+	ruleset  program.Slot // the payload's Landlock rules
+	listener program.Slot // init's descriptor of the payload's filter
+	tree     *rootfs.Tree
 }
 
-func hasInit(s *shape) bool         { return !s.noInit }
-func hasNamespaces(s *shape) bool   { return !s.noNamespaces }
-func isProcess(s *shape) bool       { return s.noNamespaces }
-func leavesEarly(s *shape) bool     { return s.leaves }
-func leavesLate(s *shape) bool      { return hasNamespaces(s) && !s.leaves }
-func isLabelled(s *shape) bool      { return s.labelled }
-func sideBySide(s *shape) bool      { return s.side }
-func makesNet(s *shape) bool        { return s.makesNet }
-func inPreparedImage(s *shape) bool { return s.prepared && s.image }
-func madeAhead(s *shape) bool       { return s.ahead && !s.image } // an image's program begins differently
-func notAhead(s *shape) bool        { return !madeAhead(s) }
-
-// performs reports whether a process performs a phase.
-func (s *shape) performs(p process, ph *phase) bool {
-	if ph.in != nil && !ph.in(s) {
-		return false
+// on returns the writer of the rest of a program, which begins with the same slots.
+func (w *writer) on(p *program.Program) *writer {
+	c := *w
+	c.Program = p
+	if w.tree != nil {
+		c.tree = w.tree.On(p)
 	}
-	child := ph.by == payload && !s.noInit
-	switch {
-	case !s.side || child:
-		return p == payloadProcess && child || p == firstProcess && !child
-	case ph.by == each:
-		return p != firstProcess
-	case ph.by == first:
-		return p == firstProcess
-	case ph.by == tree && s.makesNet:
-		return p == payloadProcess
-	}
-	return p == initProcess
+	return &c
 }
 
-// step is a phase that a particular process performs.
-type step struct {
-	*phase
-	by   process
-	post bool // the payload's process waits for the end of this step of init: program.Post
-	join int  // the number of posts for which the payload's process waits before this step: program.Join
-}
-
-// sequence is the order of steps in a program: a prefix, which is known before the run, and a suffix. Each part lists
-// the steps of the first process, then those of init, then those of the payload's process.
-type sequence struct{ prefix, suffix []step }
-
-// derive returns the order of the steps for a shape.
-func derive(s *shape) (o sequence) {
-	late := s.late()
-	o.prefix, o.suffix = make([]step, 0, len(phases)), make([]step, 0, len(phases))
-	for _, p := range []process{firstProcess, initProcess, payloadProcess} {
-		for i := range phases {
-			switch ph := &phases[i]; {
-			case !s.performs(p, ph):
-			case late&(1<<i) != 0:
-				o.suffix = append(o.suffix, step{phase: ph, by: p})
-			default:
-				o.prefix = append(o.prefix, step{phase: ph, by: p})
-			}
-		}
-	}
-	o.wait()
-	return o
-}
-
-// late returns the phases of the suffix as a set of bits: those known only with the run, and all that need one of them.
-func (s *shape) late() (set uint64) {
-	for i := range phases {
-		ph := &phases[i]
-		late := ph.known == withRun || ph.known == withMounts && s.mountsLater || ph.known == withFilter && !s.filterFirst
-		for k := range phases[:i] {
-			late = late || set&(1<<k) != 0 && slices.Contains(ph.needs, phases[k].name)
-		}
-		if late {
-			set |= 1 << i
-		}
-	}
-	return set
-}
-
-// wait makes the payload's process wait for the steps of init that it needs. The last step of init needs no post,
-// because the end of init's part acts as one.
-func (o *sequence) wait() {
-	posts := 0
-	for i := range o.prefix {
-		done := &o.prefix[i]
-		if done.by != initProcess || done.phase.by == each {
-			continue
-		}
-		for _, user := range []*step{o.user(o.prefix, done), o.user(o.suffix, done)} {
-			if user == nil {
-				continue
-			}
-			posts++
-			user.join, done.post = posts, done.phase.by != other
-			break
-		}
-	}
-}
-
-// user returns the first step of the payload's process that needs the given step of init, or nil. A phase that both
-// processes perform does not wait for the other process.
-func (o *sequence) user(steps []step, done *step) *step {
-	at := slices.IndexFunc(steps, func(st step) bool {
-		return st.by == payloadProcess && st.phase.by != each && slices.Contains(st.needs, done.name)
-	})
-	if at < 0 {
+// disks returns the targets of each tmpfs that init holds open.
+func (w *writer) disks() [][]string {
+	if w.tree == nil {
 		return nil
 	}
-	return &steps[at]
+	return w.tree.Disks()
 }
 
-// write appends the operations of one part, up to an error.
-func (r *resolver) write(steps []step) {
+// write appends the operations of one part.
+func (w *writer) write(d *decisions, steps []step) {
 	fork, own, release := -1, 0, func() {}
 	for i := range steps {
 		st := &steps[i]
-		if r.err != nil {
-			return
-		}
 		if st.by == payloadProcess && i > 0 && steps[i-1].by == initProcess { // the two processes must use different slots
-			own, release = len(r.Jail.Ops)-fork-1, r.Jail.Hold()
+			own, release = len(w.Ops)-fork-1, w.Hold()
 		}
 		if st.join > 0 {
-			r.Jail.Add("init", program.Join, program.Int(st.join))
+			w.Add("init", program.Join, program.Int(st.join))
 		}
-		st.write(r)
+		st.write(w, d)
 		if st.name == "fork" {
-			fork = len(r.Jail.Ops) - 1
+			fork = len(w.Ops) - 1
 		}
 		if st.post {
-			r.Jail.Add("init", program.Post)
+			w.Add("init", program.Post)
 		}
 	}
 	if fork >= 0 {
-		r.Jail.Ops[fork].Args = r.forkArgs(own)
+		w.Ops[fork].Args = d.listening.args(own, len(w.disks()), w.listener, d.streams.first)
 	}
 	release()
 }

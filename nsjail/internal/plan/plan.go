@@ -48,8 +48,8 @@ type Plan struct {
 	Disks [][]string
 
 	// the slots of the three streams, of the group's descriptors, of a network namespace, and of two sockets
-	// (detachMounts), the first of each; in is the first slot that the keeper does not fill
-	Stdio, JoinAt, Netns, Cycle, in program.Slot
+	// (detachMounts), the first of each
+	Stdio, JoinAt, Netns, Cycle program.Slot
 
 	// Uppers are the indexes in Spec.COWs of the upper directories that the jail sends to the keeper, in this order.
 	Uppers []int
@@ -60,21 +60,9 @@ type Plan struct {
 
 	SameFiles bool // for tests: pass the caller's files instead of opening them again
 
-	Heard    []byte       // the filter to which init listens; nil if the kernel kills
-	Counted  bool         // init answers EPERM and counts it, instead of the kernel
-	listener program.Slot // the slot of the listener
-	Exec     []string     // the paths that the command can have, in the order of the execve operations
-}
-
-// Passed is a mount that the keeper makes with the caller's privileges.
-type Passed struct {
-	Key    string // the key in Host.Sources
-	Attr   uint64 // MOUNT_ATTR_*
-	IDMap  bool   // the source's owner becomes the payload's uid, its group the payload's gid
-	Target string
-
-	Slot     program.Slot
-	InPrefix bool `json:"Head"` // passed with the prefix
+	Heard   []byte   // the filter to which init listens; nil if the kernel kills
+	Counted bool     // init answers EPERM and counts it, instead of the kernel
+	Exec    []string // the paths that the command can have, in the order of the execve operations
 }
 
 // Op returns operation i of the whole program, or nil, and the number of operations.

@@ -1,9 +1,7 @@
 package plan
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
@@ -31,61 +29,72 @@ func PrefixSpec(s *spec.Spec) spec.Spec {
 	return k
 }
 
-// mountsEtc reports whether a Spec mounts something in /etc, which then cannot be a single overlay.
-func mountsEtc(s *spec.Spec) bool {
-	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool {
-		return m.Target == "/etc" ||
-			strings.HasPrefix(m.Target, "/etc/")
-	})
-}
-
 // Prefix is the first part of a program, planned once for many runs.
 type Prefix struct {
-	Plan  *Plan // up to the operation that waits for the suffix
-	base  resolver
-	order sequence
-	first program.Slot // the first slot of the descriptors that come with the suffix
+	Plan *Plan // up to the operation that waits for the suffix
+
+	in      input
+	out     report
+	fds     intake
+	decided decisions
+	written writer
+	order   sequence
+	first   program.Slot // the first slot of the descriptors that come with the suffix
 }
 
 // NewPrefix plans the prefix for a Spec and a Host.
 func NewPrefix(s *spec.Spec, h *host.Host, m *Mode) (*Prefix, error) {
-	s = s.Clone()
-	x := &Prefix{base: *newResolver(s, m.facts(s, h), m)}
-	r := &x.base
-	x.Plan = r.Plan
-	r.Prepared = m.Root.Steps
-	r.decide()
-	if r.shape = r.shapeOf(); !r.shape.mountsLater {
-		r.mounts()
+	s, mode := s.Clone(), *m
+	in, fds, out := input{s, m.facts(s, h), &mode}, newIntake(), newReport()
+	d := decide(&in, &fds, &out)
+	if out.err != nil {
+		return nil, out.err
 	}
-	r.groupSlots()
+	if !MountsComeLater(s) {
+		d.decideMounts(&in, &fds, &out)
+	}
+	d.group.takeSlots(&fds)
+	var netns program.Slot
 	if m.Net {
-		r.Netns = r.slots(1)
+		netns = fds.slots(1)
 	}
-	r.Jail = program.New(int(r.in))
-	x.order = derive(&r.shape)
-	if r.write(x.order.prefix); r.err != nil {
-		return nil, r.err
+	if d.shape = shapeOf(&in, d); !d.shape.mountsLater {
+		d.listening = decideListening(&in, &out)
 	}
-	x.first = r.Jail.Park("park", launcher.SlotReport)
-	r.Prefix = r.Jail
+	if d.shape.filterFirst {
+		d.filter = decideFilter(&in, d.listening.heard, true, &out)
+	}
+	if out.err != nil {
+		return nil, out.err
+	}
+	w, o := &writer{Program: program.New(int(fds.next))}, derive(&d.shape)
+	w.write(d, o.prefix)
+	x := &Prefix{in: in, out: out, fds: fds, decided: *d, written: *w, order: o}
+	x.first = w.Park("park", launcher.SlotReport)
+	x.Plan = d.plan(&in, &fds, &out, w)
+	x.Plan.Prefix, x.Plan.Prepared, x.Plan.Netns = w.Program, m.Root.Steps, netns
 	return x, nil
 }
 
 // Resolve plans the suffix of one run. h is the prefix's Host with the sources, variables and filter of the run.
 func (x *Prefix) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
-	r, p := x.base, *x.Plan
-	p.Spec, p.Host = s, h
-	p.Enforced, p.Notes, p.Passed = maps.Clone(p.Enforced), slices.Clone(p.Notes), slices.Clone(p.Passed)
-	p.Uppers = slices.Clone(p.Uppers)
-	r.Plan = &p
-	r.in = x.first
-	r.Stdio = r.slots(3)
-	if r.shape.mountsLater {
-		r.mounts()
+	in, out, d := &input{s, h, x.in.mode}, x.out.copy(), x.decided
+	fds := intake{next: x.first, passed: slices.Clone(x.fds.passed), suffix: true}
+	d.streams = streams{terminal: s.TTY, first: fds.slots(3)}
+	if d.shape.mountsLater {
+		d.decideMounts(in, &fds, &out)
+		d.listening = decideListening(in, &out)
 	}
-	r.Jail = r.Prefix.Rest(int(r.in - x.first))
-	r.tree = x.base.tree.On(r.Jail)
-	r.finish(x.order.suffix)
-	return &p, r.err
+	if out.err == nil {
+		d.decideRun(in, &out)
+	}
+	if out.err != nil {
+		return nil, out.err
+	}
+	w := x.written.on(x.Plan.Prefix.Rest(int(fds.next - x.first)))
+	w.write(&d, x.order.suffix)
+	out.finish(in)
+	p := d.plan(in, &fds, &out, w)
+	p.Prefix, p.Prepared, p.Netns = x.Plan.Prefix, x.Plan.Prepared, x.Plan.Netns
+	return p, nil
 }

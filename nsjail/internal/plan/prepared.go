@@ -2,12 +2,14 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"brig/internal/program"
 	"brig/netns"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/ops"
 	"brig/nsjail/spec"
 	"brig/rootfs"
 
@@ -51,48 +53,42 @@ func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 		flags |= unix.CLONE_NEWNET
 	}
 	p.Add("prepare", unix.SYS_UNSHARE, program.Named(flags, strings.Join(FlagNames(flags), "|")))
-	r := &resolver{Plan: &Plan{Jail: p}}
 	if h.Drop {
 		p.Add("prepare", unix.SYS_SETFSGID, program.Int(h.PayloadGID))
 		p.Add("prepare", unix.SYS_SETFSUID, program.Int(h.PayloadUID))
 	} else {
-		r.writeSelf("setgroups", "deny")
-		r.writeSelf("uid_map", fmt.Sprintf("%d %d 1", h.UID, h.UID))
-		r.writeSelf("gid_map", fmt.Sprintf("%d %d 1", h.GID, h.GID))
+		ops.WriteSelf(p, 0, "setgroups", "deny")
+		ops.WriteSelf(p, 0, "uid_map", fmt.Sprintf("%d %d 1", h.UID, h.UID))
+		ops.WriteSelf(p, 0, "gid_map", fmt.Sprintf("%d %d 1", h.GID, h.GID))
 	}
 	if home {
 		fd := p.Open("net", unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/ns/net"),
 			program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
-		dup(p, "net", fd, launcher.HomeFD)
+		ops.Dup(p, "net", fd, launcher.HomeFD)
 		p.Close("net", fd)
 	}
 }
 
 // preparedEntries returns the host's directories and devices, and the /etc of a default jail.
 func preparedEntries(h *host.Host, w *PreparedRoot, copies map[string][]rootfs.Entry) []rootfs.Entry {
-	r := newResolver(&spec.Spec{}, h, &Mode{})
 	w.etc = true
-	r.add(rootfs.Entry{Kind: rootfs.Dir, Target: "var/empty", Mode: 0o555})
-	r.add(rootfs.Entry{Kind: rootfs.Dir, Label: "proc", Target: "proc", Mode: 0o555})
+	list := []rootfs.Entry{{Kind: rootfs.Dir, Target: "var/empty", Mode: 0o555}, emptyProc()}
 	var bound []rootfs.Entry
 	for _, d := range h.System {
 		if d.Link != "" {
-			r.link(d.Name, d.Link)
+			list = append(list, symlink(d.Name, d.Link))
 			continue
 		}
-		if list, ok := copies[d.Name]; ok {
-			r.root.Entries = append(r.root.Entries, list...)
+		if made, ok := copies[d.Name]; ok {
+			list = append(list, made...)
 			continue
 		}
-		w.etc = w.etc && !strings.HasPrefix(d.Name, "etc/")
+		w.etc = w.etc && !inEtc(d.Name)
 		bound = append(bound, rootfs.Entry{Kind: rootfs.Bind, Target: d.Name,
 			Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead})
 	}
-	r.root.Entries = append(r.root.Entries, bound...)
-	r.etc()
-	r.etcOfHost(false)
-	r.nodes()
-	return r.root.Entries
+	in := &input{&spec.Spec{}, h, &Mode{}}
+	return slices.Concat(list, bound, etcFiles(in), etcOfHost(h, false), nodes())
 }
 
 // SetnsTrial returns a process that enters its own network namespace, to test whether an outer filter refuses setns(2).
@@ -115,7 +111,7 @@ func NetProgram(free bool) *program.Program {
 		netns.FreePorts(p, program.CWD(), "/proc/sys/")
 	}
 	ns := netns.Descriptor(p)
-	PassFD(p, "net", ns, "[network namespace]")
+	ops.PassFD(p, "net", ns, "[network namespace]")
 	return p
 }
 
@@ -124,21 +120,6 @@ func NetProgram(free bool) *program.Program {
 func MountProgram(src *host.Source, attr uint64) *program.Program {
 	p := program.New(2)
 	t := rootfs.MountTree(p, "mount", &rootfs.Source{Path: src.Path, Dev: src.Dev, Ino: src.Ino}, attr)
-	PassFD(p, "mount", t, "[mount]")
+	ops.PassFD(p, "mount", t, "[mount]")
 	return p
 }
-
-// PassFD appends operations that send a descriptor to the keeper and close it.
-func PassFD(p *program.Program, label string, fd program.Slot, what string) {
-	passTagged(p, label, fd, 0, what)
-}
-
-func passTagged(p *program.Program, label string, fd program.Slot, tag byte, what string) {
-	dup(p, label, fd, host.FdMaster)
-	p.Close(label, fd)
-	send(p, label, launcher.SlotReport, tag, what, host.FdMaster)
-	p.Add(label, unix.SYS_CLOSE, program.Int(host.FdMaster))
-}
-
-// RootCaps are the capabilities of a helper in the host's root: for mounts and for network namespaces.
-const RootCaps = uint32(1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN)

@@ -13,35 +13,35 @@ import (
 
 // protect mounts each protected path on itself, read-only: mount points can be neither renamed, removed nor replaced,
 // and so is each directory between one and its mount (rename(2), EBUSY). Directories come before what is in them.
-func (r *resolver) protect() {
-	list := r.Host.Protected
+func (x *mounts) protect() {
+	list := slices.Clone(x.host.Protected)
 	slices.SortStableFunc(list, func(a, b host.Protected) int { return cmp.Compare(a.Target, b.Target) })
 	for i := range list {
 		p := &list[i]
-		m := &r.Spec.Mounts[p.Mount]
+		m := &x.Mounts[p.Mount]
 		for at := len(m.Target) + 1; ; at++ { // the directories above it, from the mount downwards
 			n := strings.IndexByte(p.Target[at:], '/')
 			if n < 0 {
 				break
 			}
 			at += n
-			r.hold(rootfs.Entry{Kind: r.kindIn(m), Label: "protect", Target: strings.TrimPrefix(p.Target[:at], "/")})
+			x.hold(rootfs.Entry{Kind: kindIn(m), Label: "protect", Target: strings.TrimPrefix(p.Target[:at], "/")})
 		}
-		r.hold(rootfs.Entry{Kind: r.kindIn(m), Label: "protect", Target: strings.TrimPrefix(p.Target, "/"), Attr: attrRead})
+		x.hold(rootfs.Entry{Kind: kindIn(m), Label: "protect", Target: strings.TrimPrefix(p.Target, "/"), Attr: attrRead})
 	}
 	if len(list) > 0 {
-		r.Enforced["protect"] = protectedText(list, r.Host.Unprotected)
+		x.out.enforced["protect"] = protectedText(list, x.host.Unprotected)
 	}
-	if why := r.Host.Missing["protect"]; why != "" {
-		own := r.Enforced["protect"]
-		if r.require("protect", "", why, ""); own != "" {
-			r.Enforced["protect"] += "; but brig's own directories, as " + own
+	if why := x.host.Missing["protect"]; why != "" {
+		own := x.out.enforced["protect"]
+		if x.out.require(x.Spec, "protect", "", why, ""); own != "" {
+			x.out.enforced["protect"] += "; but brig's own directories, as " + own
 		}
 	}
 }
 
 // kindIn returns the kind of entry in a mount. What a volume holds is not known, so a missing directory is made.
-func (r *resolver) kindIn(m *spec.Mount) rootfs.Kind {
+func kindIn(m *spec.Mount) rootfs.Kind {
 	if m.Type == spec.MountVolume {
 		return rootfs.Pin
 	}

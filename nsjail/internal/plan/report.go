@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"slices"
+
+	"brig/nsjail/spec"
+)
+
+// report is what the decisions tell the caller, beside what they decide.
+type report struct {
+	enforced map[string]string // Plan.Enforced
+	notes    []string          // Plan.Notes
+	err      error             // the first one
+}
+
+func newReport() report { return report{enforced: map[string]string{}} }
+
+func (r *report) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *report) note(text string) { r.notes = append(r.notes, text) }
+
+// holding is how a mechanism is held.
+type holding uint8
+
+const (
+	lacking  holding = iota // nothing holds it, which is an error
+	held                    // as it is meant
+	replaced                // by the fallback
+	waived                  // nothing holds it, and the Spec lists it under Optional
+)
+
+// require reports whether a mechanism can be used, and records what enforces it. A missing one is an error unless the
+// Spec lists it under Optional, or unless there is a fallback and the Spec does not list it under Require.
+func (r *report) require(s *spec.Spec, name, by, missing, fallback string) bool {
+	how, err := r.enforce(s, name, by, missing, fallback)
+	if err != nil {
+		r.fail(err)
+	}
+	return how == held
+}
+
+// enforce is require for a caller that words the error.
+func (r *report) enforce(s *spec.Spec, name, by, missing, fallback string) (holding, *spec.Error) {
+	switch {
+	case missing == "":
+		r.enforced[name] = by
+		return held, nil
+	case slices.Contains(s.Optional, name):
+		r.enforced[name] = "not enforced: " + missing + " (optional)"
+		return waived, nil
+	case fallback != "" && !slices.Contains(s.Require, name):
+		r.enforced[name] = fallback + " (" + missing + ")"
+		return replaced, nil
+	}
+	return lacking, spec.HostError(name, missing, "mend that, or accept a jail without it: --optional "+name)
+}
