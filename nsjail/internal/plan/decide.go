@@ -1,23 +1,12 @@
 package plan
 
 import (
-	"maps"
-	"slices"
-
 	"brig/internal/program"
-	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
 )
-
-// input is what every decision is made from. No decision changes it.
-type input struct {
-	*spec.Spec
-	host *host.Host
-	mode *Mode
-}
 
 // decisions are all that is decided for a jail before the first operation is written: one value for each subject, made
 // by one function. A phase reads those of its name.
@@ -67,6 +56,11 @@ func decide(in *input, fds *intake, out *report) *decisions {
 	return d
 }
 
+// decideShape decides the order of the phases.
+func (d *decisions) decideShape(in *input) {
+	d.shape = shapeOf(in, d.tree.leavesEarly(in, d.own), len(d.labels) > 0, d.net.sockets != nil)
+}
+
 // decideMounts decides the caller's mounts, and what the payload may do there.
 func (d *decisions) decideMounts(in *input, fds *intake, out *report) {
 	d.own, d.layers = decideMounts(in, d.tree.layers, fds, out)
@@ -103,9 +97,4 @@ func (d *decisions) plan(in *input, fds *intake, out *report, w *writer) *Plan {
 		Wall: wall(in.Spec), Enforced: out.enforced, Notes: out.notes, Disks: w.disks(), Stdio: d.streams.first,
 		Cycle: d.cycle, Uppers: d.layers.sent, Sockets: d.net.sockets, Heard: d.listening.heard,
 		Counted: d.listening.counted}
-}
-
-// copy returns a report to which other decisions may add.
-func (r *report) copy() report {
-	return report{enforced: maps.Clone(r.enforced), notes: slices.Clone(r.notes), err: r.err}
 }

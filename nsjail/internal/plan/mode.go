@@ -1,11 +1,9 @@
 package plan
 
 import (
+	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
-	"brig/seccomp"
-
-	"golang.org/x/sys/unix"
 )
 
 // Mode describes the launcher that makes the jail. The zero value is an unprepared launcher in the host's root.
@@ -54,21 +52,9 @@ func (m *Mode) facts(s *spec.Spec, h *host.Host) *host.Host {
 	return c
 }
 
-// MountsComeLater reports whether the caller's mounts belong to the suffix. With an image they belong to the prefix,
-// because their mount points cannot be created after pivot_root(2).
-func MountsComeLater(s *spec.Spec) bool { return s.Rootfs.Path == "" && len(s.Mounts) > 0 }
-
-// permitsSuffix reports whether the filter permits all calls by which a process receives and performs the suffix. In
-// that case the prefix can load the filter.
-func permitsSuffix(s *spec.Spec, h *host.Host) bool {
-	if s.TTY || len(h.Filter) == 0 || spec.FileProfile(s.Seccomp) || h.Guard != nil || h.Missing["seccomp"] != "" {
-		return false
-	}
-	if abi, _ := landlockABI(s, h); abi != 0 &&
-		!seccomp.PermitsAll(h.Filter, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF) {
-		return false
-	}
-	return seccomp.PermitsAll(h.Filter, unix.SYS_RT_SIGPROCMASK, unix.SYS_FUTEX, unix.SYS_RECVMSG, unix.SYS_NEWFSTATAT,
-		unix.SYS_FSTAT, unix.SYS_MMAP, unix.SYS_CLOSE, unix.SYS_DUP3, unix.SYS_PRLIMIT64, unix.SYS_CHDIR,
-		unix.SYS_CLOSE_RANGE, unix.SYS_EXECVE, unix.SYS_EXIT_GROUP)
+// Preparation is a program that a Runner's launcher performs once, before it makes jails.
+type Preparation struct {
+	What    string
+	Program *program.Program
+	Request program.Request
 }

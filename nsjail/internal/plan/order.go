@@ -1,11 +1,7 @@
 package plan
 
 import (
-	"runtime"
 	"slices"
-
-	"brig/internal/tricks"
-	"brig/nsjail/spec"
 )
 
 // process is one of the processes that make a jail.
@@ -39,34 +35,6 @@ const (
 	withFilter           // always if the filter permits all later calls, or with the run
 	withRun              // only with the run
 )
-
-// shape contains the properties on which the order depends.
-type shape struct {
-	prepared    bool // a launcher in a prepared root performs a prefix before the run is known
-	ahead       bool // the launcher was forked early
-	side        bool // init and the payload's process make the jail in parallel
-	makesNet    bool // init makes the network namespace in parallel
-	noInit      bool
-	image       bool
-	mountsLater bool // the caller's mounts are in the suffix
-	filterFirst bool // the filter permits all calls after the prefix
-
-	noNamespaces bool // spec.TierProcess
-	labelled     bool // the payload gets a label of AppArmor or SELinux
-	leaves       bool // what follows "root" needs nothing of the host's tree
-}
-
-func hasInit(s *shape) bool         { return !s.noInit }
-func hasNamespaces(s *shape) bool   { return !s.noNamespaces }
-func isProcess(s *shape) bool       { return s.noNamespaces }
-func leavesEarly(s *shape) bool     { return s.leaves }
-func leavesLate(s *shape) bool      { return hasNamespaces(s) && !s.leaves }
-func isLabelled(s *shape) bool      { return s.labelled }
-func sideBySide(s *shape) bool      { return s.side }
-func makesNet(s *shape) bool        { return s.makesNet }
-func inPreparedImage(s *shape) bool { return s.prepared && s.image }
-func madeAhead(s *shape) bool       { return s.ahead && !s.image } // an image's program begins differently
-func notAhead(s *shape) bool        { return !madeAhead(s) }
 
 // performs reports whether a process performs a phase.
 func (s *shape) performs(p process, ph *phase) bool {
@@ -163,23 +131,4 @@ func (o *sequence) user(steps []step, done *step) *step {
 		return nil
 	}
 	return &steps[at]
-}
-
-// canShare reports whether two processes of the launcher can make system calls in shared memory (launcher.h).
-const canShare = runtime.GOARCH == "amd64"
-
-// shapeOf returns the properties on which the order of the phases depends.
-func shapeOf(in *input, d *decisions) shape {
-	m := in.mode
-	sh := shape{prepared: m.Root != nil, ahead: m.Forked && in.Tier == "", noInit: in.NoInit, image: in.Rootfs.Path != "",
-		noNamespaces: in.Tier == spec.TierProcess, labelled: len(d.labels) > 0, leaves: d.tree.leavesEarly(in, d.own)}
-	if !sh.prepared {
-		return sh
-	}
-	sh.mountsLater = MountsComeLater(in.Spec)
-	sh.filterFirst = !sh.mountsLater && permitsSuffix(in.Spec, in.host)
-	sh.side = sh.filterFirst && canShare && tricks.SideBySide.On() && !sh.noInit && d.net.sockets == nil &&
-		(m.Net || !m.Root.NoSetns)
-	sh.makesNet = sh.side && !m.Net
-	return sh
 }

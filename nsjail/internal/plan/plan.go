@@ -201,10 +201,3 @@ func (p *Plan) Processors() int {
 	}
 	return max(1, n)
 }
-
-// Preparation is a program that a Runner's launcher performs once, before it makes jails.
-type Preparation struct {
-	What    string
-	Program *program.Program
-	Request program.Request
-}

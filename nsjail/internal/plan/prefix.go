@@ -58,7 +58,7 @@ func NewPrefix(s *spec.Spec, h *host.Host, m *Mode) (*Prefix, error) {
 	if m.Net {
 		netns = fds.slots(1)
 	}
-	if d.shape = shapeOf(&in, d); !d.shape.mountsLater {
+	if d.decideShape(&in); !d.shape.mountsLater {
 		d.listening = decideListening(&in, &out)
 	}
 	if d.shape.filterFirst {

@@ -44,7 +44,7 @@ func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 	if out.err != nil {
 		return nil, out.err
 	}
-	d.shape = shapeOf(in, d)
+	d.decideShape(in)
 	d.listening = decideListening(in, &out)
 	d.decideRun(in, &out)
 	if out.err != nil {

@@ -1,10 +1,19 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
+	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 )
+
+// input is what every decision is made from. No decision changes it.
+type input struct {
+	*spec.Spec
+	host *host.Host
+	mode *Mode
+}
 
 // report is what the decisions tell the caller, beside what they decide.
 type report struct {
@@ -57,4 +66,9 @@ func (r *report) enforce(s *spec.Spec, name, by, missing, fallback string) (hold
 		return replaced, nil
 	}
 	return lacking, spec.HostError(name, missing, "mend that, or accept a jail without it: --optional "+name)
+}
+
+// copy returns a report to which other decisions may add.
+func (r *report) copy() report {
+	return report{enforced: maps.Clone(r.enforced), notes: slices.Clone(r.notes), err: r.err}
 }
