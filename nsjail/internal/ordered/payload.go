@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"strconv"
 
 	"brig/internal/program"
 	"brig/nsjail/internal/launcher"
@@ -18,13 +17,13 @@ import (
 func (r *resolver) leave() {
 	p := r.p
 	if r.Userns2 != NoFD {
-		setns(p, "--userns2", r.Userns2, unix.CLONE_NEWUSER, "CLONE_NEWUSER")
+		ops.Setns(p, "--userns2", program.Int(r.Userns2), unix.CLONE_NEWUSER, "CLONE_NEWUSER")
 	}
 	if r.NewUser && !r.Unmapped && (r.setUID != r.uid || r.setGID != r.gid || r.DisableUserns) {
 		if r.DisableUserns {
 			r.write("--disable-userns", "sys/user/max_user_namespaces", "1")
 		}
-		p.Add("user", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
+		ops.Unshare(p, "user", unix.CLONE_NEWUSER, "CLONE_NEWUSER")
 		r.boundingSet()
 		r.maps(r.uid, r.setUID, r.gid, r.setGID, false)
 	}
@@ -32,7 +31,7 @@ func (r *resolver) leave() {
 		r.assertUserns()
 	}
 	if r.plan.Group != nil {
-		p.Add("cgroup", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"))
+		ops.RootGroup(p)
 	}
 	if len(r.Caps) > 0 || r.f.UID != 0 {
 		r.capset(r.caps)
@@ -42,7 +41,7 @@ func (r *resolver) leave() {
 	}
 	p.Close("process", r.proc)
 	// a change of identity has made /proc/PID root's, where others look for the namespaces of --info-fd: proc(5)
-	p.Add("process", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(1))
+	ops.Dumpable(p, "process", 1)
 	if r.BlockFD != NoFD {
 		p.Add("--block-fd", unix.SYS_READ, program.Int(r.BlockFD), program.Bytes(make([]byte, 1)), program.Int(1))
 	}
@@ -61,9 +60,7 @@ func (r *resolver) assertUserns() {
 // ambient makes the payload keep its capabilities over execve(2). Those that are not inheritable cannot be (EPERM).
 func (r *resolver) ambient() {
 	for set := r.caps; set != 0; set &= set - 1 {
-		r.p.Add("caps", unix.SYS_PRCTL, program.Named(unix.PR_CAP_AMBIENT, "PR_CAP_AMBIENT"),
-			program.Named(unix.PR_CAP_AMBIENT_RAISE, "PR_CAP_AMBIENT_RAISE"), program.Int(bits.TrailingZeros64(set)),
-			program.Int(0), program.Int(0)).May(unix.EINVAL, unix.EPERM)
+		ops.RaiseAmbient(r.p, bits.TrailingZeros64(set)).May(unix.EINVAL, unix.EPERM)
 	}
 }
 
@@ -92,7 +89,7 @@ func (r *resolver) process() {
 	}
 	held := r.held()
 	if !r.plan.Stays { // the payload must not read or change init's memory: ptrace(2)
-		p.Add("init", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(0))
+		ops.Dumpable(p, "init", 0)
 	}
 	r.dieWithParent(p) // a change of identity has cancelled the first
 	mode := program.Int(0)
@@ -174,21 +171,17 @@ func (r *resolver) payload() {
 	if r.Argv0 != nil {
 		args = append([]string{*r.Argv0}, args[1:]...)
 	}
-	argv, env := program.Strs(args), program.Strs(r.plan.Env)
 	r.plan.Exec = candidates(r.Args[0], r.plan.Env)
+	files := make([]ops.File, len(r.plan.Exec))
 	for i, file := range r.plan.Exec {
-		op := p.Add(spec.OpExec, unix.SYS_EXECVE, program.Str(file), argv, env)
-		if i < len(r.plan.Exec)-1 {
-			op.May(unix.ENOENT, unix.ENOTDIR, unix.EACCES, unix.ESTALE)
-		}
+		files[i] = ops.File{Path: file, Args: args}
 	}
+	ops.Execve(p, files, r.plan.Env, unix.ENOENT, unix.ENOTDIR, unix.EACCES, unix.ESTALE)
 }
 
 // filter loads a filter of seccomp(2). prctl(2) does it, since a filter of the caller's may permit that call alone.
 func (r *resolver) filter(filter []byte) {
-	prog := make([]byte, 16) // struct sock_fprog
-	binary.NativeEndian.PutUint16(prog, uint16(len(filter)/8))
 	r.p.Add("prctl(PR_SET_SECCOMP)", unix.SYS_PRCTL, program.Named(unix.PR_SET_SECCOMP, "PR_SET_SECCOMP"),
 		program.Named(unix.SECCOMP_MODE_FILTER, "SECCOMP_MODE_FILTER"),
-		program.Struct(prog, program.Text("{"+strconv.Itoa(len(filter)/8)+" instructions}")).WithPointer(8, filter))
+		ops.Fprog(filter))
 }

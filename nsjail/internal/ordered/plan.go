@@ -133,26 +133,20 @@ func (r *resolver) enter() *program.Program {
 		r.dieWithParent(p)
 	}
 	if r.Userns != NoFD {
-		setns(p, "--userns", r.Userns, unix.CLONE_NEWUSER, "CLONE_NEWUSER")
+		ops.Setns(p, "--userns", program.Int(r.Userns), unix.CLONE_NEWUSER, "CLONE_NEWUSER")
 	}
 	if r.PIDNS != NoFD {
-		setns(p, "--pidns", r.PIDNS, unix.CLONE_NEWPID, "CLONE_NEWPID")
+		ops.Setns(p, "--pidns", program.Int(r.PIDNS), unix.CLONE_NEWPID, "CLONE_NEWPID")
 	}
 	return p
-}
-
-func setns(p *program.Program, label string, fd, kind int, name string) {
-	p.Add(label, unix.SYS_SETNS, program.Int(fd), program.Named(kind, name))
 }
 
 // identity takes the place of the caller in the new namespaces.
 func (r *resolver) identity() {
 	p := r.p
-	p.Add("process", unix.SYS_PRCTL, program.Named(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS"), program.Int(1),
-		program.Int(0), program.Int(0), program.Int(0))
+	ops.NoNewPrivs(p, "process")
 	// an outer filter may refuse keyctl(2), or the kernel may lack it
-	p.Add("process", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING, "KEYCTL_JOIN_SESSION_KEYRING"),
-		program.Named(0, "NULL")).May(unix.EPERM, unix.ENOSYS, unix.EDQUOT)
+	ops.JoinKeyring(p, "process").May(unix.EPERM, unix.ENOSYS, unix.EDQUOT)
 	if r.f.Files.Soft >= 0 && r.f.Files.Soft < int64(r.first+rootfs.Numbers) { // for the fixed descriptor numbers
 		ops.SetRlimit(p, "process", unix.RLIMIT_NOFILE, "NOFILE", spec.Rlimit{Soft: r.f.Files.Hard, Hard: r.f.Files.Hard})
 	}
@@ -161,11 +155,10 @@ func (r *resolver) identity() {
 		p.Add("wait", unix.SYS_RECVFROM, launcher.SlotReport.Arg(), program.Bytes(make([]byte, 1)), program.Int(1),
 			program.Int(0), program.Named(0, "NULL"), program.Named(0, "NULL"))
 	}
-	for i := range r.joins() {
-		p.Add("cgroup", unix.SYS_WRITE, (r.plan.JoinAt + program.Slot(i)).Arg(), program.Str("0"), program.Int(1))
+	if r.plan.Group != nil {
+		ops.JoinGroups(p, r.plan.JoinAt, len(r.plan.Group.V1Joins()))
 	}
-	r.proc = p.Open("process", unix.SYS_OPENAT, program.CWD(), program.Str("/proc"),
-		program.Named(unix.O_PATH|unix.O_CLOEXEC, "O_PATH|O_CLOEXEC"), program.Int(0))
+	r.proc = ops.OpenPath(p, "process", program.CWD(), "/proc")
 	if r.NewUser || r.Userns != NoFD {
 		r.boundingSet()
 	}
@@ -190,13 +183,6 @@ func (r *resolver) identity() {
 	}
 }
 
-func (r *resolver) joins() []string {
-	if r.plan.Group == nil {
-		return nil
-	}
-	return r.plan.Group.V1Joins()
-}
-
 func (r *resolver) hasDev() bool {
 	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Kind == Dev })
 }
@@ -204,8 +190,7 @@ func (r *resolver) hasDev() bool {
 // dieWithParent has the kernel kill the process when its parent has died: prctl(2).
 func (r *resolver) dieWithParent(p *program.Program) {
 	if r.DieWithParent {
-		p.Add("--die-with-parent", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"),
-			program.Named(int(unix.SIGKILL), "SIGKILL"))
+		ops.ParentDeath(p, "--die-with-parent")
 	}
 }
 
@@ -221,19 +206,12 @@ func (r *resolver) maps(uid, outUID, gid, outGID int, deny bool) {
 
 // write writes to a file of the host's procfs.
 func (r *resolver) write(label, name, text string) {
-	fd := r.p.Open(label, unix.SYS_OPENAT, r.proc.Arg(), program.Str(name),
-		program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
-	r.p.Add(label, unix.SYS_WRITE, fd.Arg(), program.Str(text), program.Int(len(text)))
-	r.p.Close(label, fd)
+	ops.WriteAt(r.p, label, r.proc.Arg(), name, text)
 }
 
 // boundingSet drops all capabilities that the payload does not get from the bounding set: capabilities(7).
 func (r *resolver) boundingSet() {
-	for c := 0; c <= r.f.LastCap; c++ {
-		if r.caps&(1<<c) == 0 {
-			r.prctl(unix.PR_CAPBSET_DROP, "PR_CAPBSET_DROP", c).May(unix.EINVAL, unix.EPERM)
-		}
-	}
+	ops.DropBounding(r.p, r.f.LastCap, r.caps, unix.EINVAL, unix.EPERM)
 }
 
 // payloadCaps returns the payload's capabilities.
@@ -247,11 +225,6 @@ func (r *resolver) payloadCaps() (set uint64) {
 		}
 	}
 	return set & (1<<(r.f.LastCap+1) - 1) // ALL has more than the kernel knows
-}
-
-func (r *resolver) prctl(op int, name string, arg int) *program.Op {
-	return r.p.Add("caps", unix.SYS_PRCTL, program.Named(op, name), program.Int(arg), program.Int(0), program.Int(0),
-		program.Int(0))
 }
 
 // candidates returns the files that execvp(3) tries.
