@@ -17,6 +17,7 @@ const (
 	tricks  = "brig/internal/tricks"
 	specs   = "brig/nsjail/spec"
 	host    = "brig/nsjail/internal/host"
+	ops     = "brig/nsjail/internal/ops"
 	planner = "brig/nsjail/internal/plan"
 	ordered = "brig/nsjail/internal/ordered"
 	keeper  = "brig/nsjail/internal/run"
@@ -76,14 +77,15 @@ var ours = map[string][]string{
 	starter:                     {program, specs},
 	specs:                       {program, "brig/internal/repository", "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	host:                        {specs, "brig/internal/repository", "brig/landlock", "brig/rootfs", starter, "brig/cgroup", "brig/seccomp"},
-	planner:                     {program, tricks, specs, host, starter, "brig/cgroup", "brig/landlock", "brig/netns", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
-	ordered:                     {program, specs, host, planner, starter, "brig/netns", "brig/rootfs"},
+	ops:                         {program, specs, host, starter, "brig/netns"},
+	planner:                     {program, tricks, specs, host, ops, starter, "brig/cgroup", "brig/landlock", "brig/netns", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
+	ordered:                     {program, specs, host, ops, planner, starter, "brig/netns", "brig/rootfs"},
 	warm:                        {program, specs, host, planner, doctor, starter},
 	keeper:                      {specs, starter},
 	ghost:                       {specs},
 	doctor:                      {specs, host, "brig/landlock", "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	"brig/denial":               {"brig/netns/egress", "brig/netns/egress/policy", "brig/seccomp"},
-	"brig/nsjail":               {"brig/denial", program, specs, host, planner, ordered, warm, keeper, ghost, doctor, starter, "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
+	"brig/nsjail":               {"brig/denial", program, specs, host, ops, planner, ordered, warm, keeper, ghost, doctor, starter, "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	"brig/agent/keep":           {},
 	jobs:                        {"brig/nsjail"},
 	"brig/agent/workspace":      {"brig/nsjail", "brig/layer", jobs},
