@@ -179,8 +179,8 @@ func (c *Cmd) signal(s unix.Signal) error {
 	return err
 }
 
-// Plan returns the plan that Start has made, or nil before Start.
-func (c *Cmd) Plan() *Plan {
+// Plan returns the plan that Start has made, or nil before Start: see explain.Plan.
+func (c *Cmd) Plan() *plan.Plan {
 	if c.plan == nil || c.plan.Jail != nil {
 		return c.plan
 	}

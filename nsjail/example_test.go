@@ -152,33 +152,6 @@ func ExampleRunner_Prestart() {
 	// two
 }
 
-// Check finds what is wrong with a Spec without looking at the machine.
-func ExampleSpec_Check() {
-	spec := nsjail.Spec{Args: []string{"true"}, Net: "bridge"}
-	for _, problem := range spec.Check() {
-		fmt.Println(problem.Path)
-	}
-	// Output: net
-}
-
-// What a jail would do here, system call by system call; nothing is done.
-func ExampleResolve() {
-	spec := nsjail.Spec{Args: []string{"true"}}
-	host, err := nsjail.Look(&spec)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer host.Close()
-	plan, err := nsjail.Resolve(&spec, host)
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, jail := plan.Steps()
-	last := jail[len(jail)-1]
-	fmt.Println(last.Label, strings.HasPrefix(last.Call, `execve("/bin/true"`))
-	// Output: exec true
-}
-
 // A command that the jail does not have is told apart from one that failed.
 func ExampleExecError() {
 	_, err := nsjail.Command("no-such-command").Run()

@@ -14,6 +14,9 @@ var presetFiles embed.FS
 // Presets returns the names that Preset accepts; the package comment describes them.
 func Presets() []string { return []string{"default", "strict", "compute", "build", "debug"} }
 
+// Names returns the names of the built-in filters: Presets, and "unconfined" for none.
+func Names() []string { return append(Presets(), "unconfined") }
+
 // Preset returns one of the profiles in this package.
 func Preset(name string) (*Profile, error) {
 	if !slices.Contains(Presets(), name) {

@@ -9,6 +9,7 @@ import (
 
 	"brig/agent/job"
 	"brig/nsjail"
+	"brig/nsjail/explain"
 	"brig/nsjail/spec"
 )
 
@@ -80,11 +81,11 @@ func (e *Engine) possible(optional []string) error {
 }
 
 func resolve(s *nsjail.Spec) error {
-	h, err := nsjail.Look(s)
+	h, err := explain.Look(s)
 	if err != nil {
 		return err
 	}
-	_, err = nsjail.Resolve(s, h)
+	_, err = explain.Resolve(s, h)
 	return errors.Join(err, h.Close())
 }
 

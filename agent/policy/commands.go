@@ -60,7 +60,7 @@ func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *job.Refusa
 	case certain:
 		return nil, p.notFound(s.Args[0], err)
 	default: // what an entry denies stays denied, although the file cannot be determined
-		files = []candidate{{name: s.Args[0]}, {name: nsjail.OtherName(s.Args[0])}}
+		files = []candidate{{name: s.Args[0]}, {name: words.OtherName(s.Args[0])}}
 	}
 	for _, f := range files {
 		own := slices.DeleteFunc(slices.Clone(named), func(k Command) bool {
@@ -121,7 +121,7 @@ func candidates(s *nsjail.Spec, v *view) (list []candidate, err error) {
 		slices.ContainsFunc(s.PassEnv, func(g string) bool { ok, err := path.Match(g, "PATH"); return ok || err != nil }) {
 		return nil, errors.New("its PATH comes from the caller's environment")
 	}
-	for _, name := range []string{s.Args[0], nsjail.OtherName(s.Args[0])} {
+	for _, name := range []string{s.Args[0], words.OtherName(s.Args[0])} {
 		if name == "" || len(list) > 0 && list[len(list)-1].file.mode&0o001 != 0 { // the jail does not go on with that name
 			break
 		}

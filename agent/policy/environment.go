@@ -53,7 +53,7 @@ func languageSets(s *nsjail.Spec, e string) bool {
 
 // variableAllowed reports whether a list of names and globs includes a name. A glob does not match the name of a
 // secret, or of a variable that changes which code a program loads or runs. For variables that are passed,
-// nsjail.PassEnv has the same rule.
+// spec.PassEnv has the same rule.
 func variableAllowed(list []string, name string) bool {
 	if slices.Contains(list, name) && !isGlob(name) {
 		return true
@@ -61,7 +61,7 @@ func variableAllowed(list []string, name string) bool {
 	if steers(name) {
 		return false
 	}
-	passed, err := nsjail.PassEnv(list, []string{name + "="})
+	passed, err := spec.PassEnv(list, []string{name + "="})
 	return err == nil && len(passed) > 0
 }
 
@@ -87,7 +87,7 @@ func steers(name string) bool {
 
 func steerReason(name string) string {
 	switch {
-	case nsjail.Sensitive(name):
+	case spec.Sensitive(name):
 		return " (its name is one of a secret's, which a policy must write out)"
 	case steers(name):
 		return " (it steers what programs load or run, which a policy must write out)"

@@ -12,6 +12,7 @@ import (
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 	"brig/nsjail/spec"
+	"brig/seccomp"
 )
 
 // Finding is a result of Lint.
@@ -32,7 +33,7 @@ func Lint(p *Policy) []Finding {
 		l.add("error", at, what)
 	}
 	for i, name := range p.Seccomp {
-		if known := nsjail.SeccompNames(); !strings.Contains(name, "/") && !slices.Contains(known, name) {
+		if known := seccomp.Names(); !strings.Contains(name, "/") && !slices.Contains(known, name) {
 			l.add("error", strictjson.Index("seccomp", i),
 				words.QuoteASCII(name)+" is not a filter; "+words.DidYouMean(name, known))
 		}
@@ -275,7 +276,7 @@ func (l *linter) rest() {
 	l.each("environment.set", p.Environment.Set, "%s changes what programs load or run: commands is no restriction then",
 		func(name string) bool { return !isGlob(name) && steers(name) && limited })
 	l.each("environment.pass", p.Environment.Pass, "%s is a secret by its name, which every run can read and print",
-		func(name string) bool { return !isGlob(name) && nsjail.Sensitive(name) })
+		func(name string) bool { return !isGlob(name) && spec.Sensitive(name) })
 	l.each("seccomp", p.Seccomp, "%s permits system calls that a payload does not need",
 		func(name string) bool { return name == "unconfined" || name == "debug" })
 	for i, name := range p.Features {

@@ -1,15 +1,16 @@
 package main
 
 import (
-	"brig/internal/cli"
-	"brig/nsjail"
 	"context"
+
+	"brig/internal/cli"
+	"brig/nsjail/explain"
 )
 
 // plan is the JSON form of explain.
 type plan struct {
 	Drop     []step            `json:"drop,omitempty"`
-	Passed   []nsjail.Passed   `json:"passed,omitempty"`
+	Passed   []explain.Passed  `json:"passed,omitempty"`
 	Clone    []string          `json:"clone"`
 	Steps    []step            `json:"steps"`
 	Wall     string            `json:"wall,omitempty"`
@@ -17,10 +18,10 @@ type plan struct {
 	Notes    []string          `json:"notes,omitempty"`
 }
 
-type step = nsjail.Step
+type step = explain.Step
 
-// explain runs `brig explain`: it prints the plan that run would perform.
-func explain(inv *invocation, std cli.Stdio) int {
+// printPlan runs `brig explain`: it prints the plan that run would perform.
+func printPlan(inv *invocation, std cli.Stdio) int {
 	if inv.seccompTable {
 		return filterTable(inv, std)
 	}
@@ -46,7 +47,7 @@ func explain(inv *invocation, std cli.Stdio) int {
 
 // filterTable runs `brig explain --seccomp`.
 func filterTable(inv *invocation, std cli.Stdio) int {
-	table, err := nsjail.FilterTable(inv.spec.Seccomp, !inv.spec.NoInit)
+	table, err := explain.FilterTable(inv.spec.Seccomp, !inv.spec.NoInit)
 	if err != nil {
 		return std.Fail(describe(inv, err))
 	}

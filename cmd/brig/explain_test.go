@@ -11,6 +11,7 @@ import (
 
 	"brig/internal/test/must"
 	"brig/nsjail"
+	"brig/nsjail/explain"
 )
 
 // TestExplainIsRun compares what explain prints with what run performs: a command that does not exist fails in the last
@@ -33,7 +34,7 @@ func TestExplainIsRun(t *testing.T) {
 			args := append(strings.Fields(flags), strings.Fields(last)...)
 			var answer struct{ Error *nsjail.Error }
 			run := jsonOf(t, bin, append([]string{"run", "--json"}, args...), &answer)
-			var plan struct{ Steps []nsjail.Step }
+			var plan struct{ Steps []explain.Step }
 			explained := jsonOf(t, bin, append([]string{"explain", "--json"}, args...), &plan)
 			e := answer.Error
 			if e == nil || e.Step == 0 {

@@ -5,15 +5,15 @@ import (
 
 	"brig/internal/cli"
 	"brig/internal/words"
-	"brig/nsjail"
 	"brig/nsjail/spec"
+	"brig/seccomp"
 )
 
 func (b *builder) isolationFlags() []cli.Flag {
 	seccomp := cli.Flag{Name: "seccomp", Args: "FILE|NAME", Files: true, Path: "seccomp",
 		Set:   textFlag(&b.inv.spec.Seccomp, "default"),
-		Words: nsjail.SeccompNames(),
-		Help: "the system-call filter: " + strings.Join(nsjail.SeccompNames(), ", ") +
+		Words: seccomp.Names(),
+		Help: "the system-call filter: " + strings.Join(seccomp.Names(), ", ") +
 			", or a profile in docker's JSON (a path has a /); brig help seccomp"}
 	if b.inv.command == "explain" {
 		seccomp.Bare, seccomp.Greedy = cli.Switch(&b.inv.seccompTable, true), true

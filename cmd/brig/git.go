@@ -6,6 +6,7 @@ import (
 	"brig/gitview"
 	"brig/internal/cli"
 	"brig/nsjail"
+	"brig/nsjail/explain"
 )
 
 // gitDirs are the git directories that a run sees copy-on-write.
@@ -47,11 +48,11 @@ func (g *gitDirs) again(ctx context.Context, runner *nsjail.Runner, c *nsjail.Cm
 }
 
 // plan returns the plan of a run, as brig explain shows it.
-func (g *gitDirs) plan() (p *nsjail.Plan, host *nsjail.Host, err error) {
+func (g *gitDirs) plan() (p *explain.Plan, host *explain.Host, err error) {
 	for {
 		s := g.spec()
-		if host, err = nsjail.Look(&s); err == nil {
-			if p, err = (&nsjail.Mode{Forked: true}).Resolve(&s, host); err == nil {
+		if host, err = explain.Look(&s); err == nil {
+			if p, err = (&explain.Mode{Forked: true}).Resolve(&s, host); err == nil {
 				g.view.Tell(p.Enforced)
 				return p, host, nil
 			}

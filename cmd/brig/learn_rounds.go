@@ -9,6 +9,7 @@ import (
 	"brig/internal/words"
 	"brig/learn"
 	"brig/nsjail"
+	"brig/nsjail/explain"
 )
 
 // learned is the output of learn --json.
@@ -95,8 +96,8 @@ func (l *learner) accepts(key string, flags []string) bool {
 		}
 	}
 	if err == nil {
-		var h *nsjail.Host
-		if h, err = nsjail.Look(&inv.spec); err == nil {
+		var h *explain.Host
+		if h, err = explain.Look(&inv.spec); err == nil {
 			h.Close()
 		} else {
 			err = errors.New(describe(inv, err))

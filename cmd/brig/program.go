@@ -18,7 +18,7 @@ func program() *cli.Program {
 		Name: "brig", Version: cli.Version, Summary: "run an untrusted command in a jail and say truthfully what happened",
 		Commands: []cli.Command{
 			payload("run", "run a command in a jail and exit as it did", run),
-			payload("explain", "print what run would do, system call by system call, and do nothing", explain),
+			payload("explain", "print what run would do, system call by system call, and do nothing", printPlan),
 			learnCommand(),
 			payload("spec", "print the JSON that the flags mean, for --spec or for the Go library", printSpec),
 			convertCommand(),

@@ -17,6 +17,7 @@ import (
 	"brig/internal/test/must"
 	"brig/landlock"
 	"brig/nsjail"
+	"brig/nsjail/explain"
 	"brig/nsjail/spec"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -95,24 +96,24 @@ func tell(t *testing.T, dir string) {
 // canCOW reports whether the changes of a cow mount can be kept in memory here.
 func canCOW() (bool, error) {
 	s := &nsjail.Spec{Args: []string{"id"}, Mounts: []nsjail.Mount{{Type: nsjail.MountCOW, Source: os.TempDir(), Target: "/x"}}}
-	h, err := nsjail.Look(s)
+	h, err := explain.Look(s)
 	if err != nil {
 		return false, err
 	}
 	defer h.Close()
-	_, err = nsjail.Resolve(s, h)
+	_, err = explain.Resolve(s, h)
 	return err == nil, nil
 }
 
 // canLimit reports whether this caller's jails can have control groups for the usual limits.
 func canLimit() (bool, error) {
 	s := &nsjail.Spec{Args: []string{"id"}, Limits: nsjail.Limits{Memory: 64 << 20, CPUs: 0.5, CPUSet: "0", CPUTime: nsjail.Duration(1e9)}}
-	h, err := nsjail.Look(s)
+	h, err := explain.Look(s)
 	if err != nil {
 		return false, err
 	}
 	defer h.Close()
-	p, err := nsjail.Resolve(s, h)
+	p, err := explain.Resolve(s, h)
 	if missing, ok := errors.AsType[*nsjail.Error](err); ok && missing.Fault == spec.FaultHost {
 		return false, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/explain"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -61,7 +62,7 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.St
 }
 
 // verdict returns the message for a status that an exit code cannot express, or "".
-func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
+func verdict(p *explain.Plan, inv *invocation, r *nsjail.Result) string {
 	l := &inv.spec.Limits
 	switch r.Status {
 	case nsjail.StatusTimeout:

@@ -110,7 +110,7 @@ func (p *starter) variables(Options) error {
 	if err != nil {
 		return err
 	}
-	passed, err := nsjail.PassEnv(p.PassEnv, os.Environ())
+	passed, err := spec.PassEnv(p.PassEnv, os.Environ())
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ const (
 	bench   = "brig/cmd/brig-bench/internal/"
 	daemon  = "brig/cmd/brigd/internal/"
 	jobs    = "brig/agent/job"
+	shown   = "brig/nsjail/explain"
 )
 
 // ground are the packages that every other may import.
@@ -87,20 +88,21 @@ var ours = map[string][]string{
 	"brig/denial":               {"brig/netns/egress", "brig/netns/egress/policy", "brig/seccomp"},
 	"brig/nsjail":               {"brig/denial", program, specs, host, ops, planner, ordered, warm, keeper, ghost, doctor, starter, "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	"brig/agent/keep":           {},
+	shown:                       {specs, host, planner},
 	jobs:                        {"brig/nsjail"},
 	"brig/agent/workspace":      {"brig/nsjail", "brig/layer", jobs},
 	"brig/image/asroot":         {"brig/image", "brig/nsjail", specs},
 	"brig/agent/lang":           {"brig/nsjail", jobs, specs},
 	"brig/agent/text":           {},
 	"brig/agent/share":          {"brig/nsjail", "brig/agent/policy", jobs, specs},
-	"brig/agent/policy":         {"brig/nsjail", "brig/netns/egress/policy", jobs, specs},
+	"brig/agent/policy":         {"brig/nsjail", "brig/netns/egress/policy", jobs, specs, "brig/seccomp"},
 	"brig/agent/token":          {jobs},
 	"brig/agent/audit":          {"brig/denial", "brig/nsjail", jobs},
-	"brig/agent/engine":         append([]string{"brig/gitview", "brig/image", "brig/image/asroot", "brig/nsjail", "brig/changes", "brig/netns/egress", "brig/netns/egress/policy", jobs, "brig/denial", specs}, wrappers...),
+	"brig/agent/engine":         append([]string{"brig/gitview", "brig/image", "brig/image/asroot", "brig/nsjail", "brig/changes", "brig/netns/egress", "brig/netns/egress/policy", jobs, "brig/denial", specs, shown}, wrappers...),
 	"brig/learn":                {"brig/nsjail", "brig/denial", specs},
 	"brig/learn/trace":          {"brig/learn"},
-	"brig/cmd/brig":             {isolate, bwrap, convert, convert + "/docker", convert + "/compose", convert + "/nsjail", "brig/denial", "brig/learn", "brig/learn/trace", "brig/nsjail", "brig/agent/text", "brig/netns/egress", "brig/netns/egress/policy", "brig/internal/cli", "brig/image", "brig/image/asroot", "brig/changes", "brig/gitview", "brig/layer", doctor, specs},
-	isolate:                     {"brig/gitview", "brig/nsjail", "brig/internal/cli", convert, specs},
+	"brig/cmd/brig":             {isolate, bwrap, convert, convert + "/docker", convert + "/compose", convert + "/nsjail", "brig/denial", "brig/learn", "brig/learn/trace", "brig/nsjail", "brig/agent/text", "brig/netns/egress", "brig/netns/egress/policy", "brig/internal/cli", "brig/image", "brig/image/asroot", "brig/changes", "brig/gitview", "brig/layer", doctor, specs, shown, "brig/seccomp"},
+	isolate:                     {"brig/gitview", "brig/nsjail", "brig/internal/cli", convert, specs, shown},
 	convert:                     {"brig/nsjail"},
 	convert + "/compose":        {convert, convert + "/docker", "brig/nsjail"},
 	convert + "/nsjail":         {convert, "brig/nsjail"},
@@ -126,7 +128,7 @@ var ours = map[string][]string{
 	"brig/cmd/brigd-queue":      {"brig/internal/cli"},
 	daemon + "schema":           {"brig/nsjail", "brig/agent/engine"},
 	daemon + "verbs":            {},
-	daemon + "verify":           {"brig/internal/attack", "brig/internal/rig", "brig/netns/egress/policy", "brig/nsjail", "brig/testdata", specs},
+	daemon + "verify":           {"brig/internal/attack", "brig/internal/rig", "brig/netns/egress/policy", "brig/nsjail", "brig/testdata", specs, shown},
 	daemon + "tokencmd":         {"brig/agent/policy", "brig/agent/token", daemon + "files", daemon + "listen", daemon + "verbs", jobs},
 	daemon + "tools":            {"brig/agent/engine", "brig/netns/egress/policy", daemon + "files", daemon + "schema", jobs},
 	daemon + "tools/yamljson":   {daemon + "files"},
@@ -135,7 +137,7 @@ var ours = map[string][]string{
 	bench + "load":              {bench + "peers"},
 	bench + "machine":           {"brig/cgroup", bench + "result"},
 	bench + "measure":           {bench + "load", bench + "peers", bench + "result", bench + "stats"},
-	bench + "peers":             {"brig/nsjail", "brig/seccomp", bench + "result", specs},
+	bench + "peers":             {"brig/nsjail", "brig/seccomp", bench + "result", specs, shown},
 	bench + "report":            {bench + "result"},
 	bench + "result":            {},
 	bench + "stats":             {bench + "result"},

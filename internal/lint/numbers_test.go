@@ -14,6 +14,7 @@ import (
 
 	"brig/internal/test/must"
 	"brig/nsjail"
+	"brig/nsjail/explain"
 	"brig/nsjail/spec"
 	"brig/seccomp"
 )
@@ -68,7 +69,7 @@ func TestFilterNumbers(t *testing.T) {
 	if err != nil {
 		t.Skipf("not amd64: %v", err)
 	}
-	table, err := nsjail.FilterTable("default", true)
+	table, err := explain.FilterTable("default", true)
 	must.Do(t, err)
 	m := regexp.MustCompile(`(?m)^ALLOW \((\d+)\)`).FindStringSubmatch(table)
 	if m == nil {
@@ -140,18 +141,18 @@ func TestStatic(t *testing.T) {
 // TestOldKernels: what the specification has about kernels is what Resolve does on an invented machine.
 func TestOldKernels(t *testing.T) {
 	for _, c := range []struct {
-		kernel   nsjail.Kernel
+		kernel   explain.Kernel
 		optional []string
 		op       string // of the error; "" for none
 	}{
-		{nsjail.Kernel{Major: 5, Minor: 11}, []string{"processes"}, "kernel"},
-		{nsjail.Kernel{Major: 5, Minor: 12}, nil, "processes"},
-		{nsjail.Kernel{Major: 5, Minor: 12}, []string{"processes"}, ""},
-		{nsjail.Kernel{Major: 5, Minor: 14}, nil, ""},
+		{explain.Kernel{Major: 5, Minor: 11}, []string{"processes"}, "kernel"},
+		{explain.Kernel{Major: 5, Minor: 12}, nil, "processes"},
+		{explain.Kernel{Major: 5, Minor: 12}, []string{"processes"}, ""},
+		{explain.Kernel{Major: 5, Minor: 14}, nil, ""},
 	} {
 		spec := nsjail.Spec{Args: []string{"true"}, Optional: c.optional}
-		host := nsjail.Host{Kernel: c.kernel, UID: 1000, GID: 1000, PayloadUID: 1000, PayloadGID: 1000, LastCap: 40, Filter: make([]byte, 8)}
-		_, err := nsjail.Resolve(&spec, &host)
+		host := explain.Host{Kernel: c.kernel, UID: 1000, GID: 1000, PayloadUID: 1000, PayloadGID: 1000, LastCap: 40, Filter: make([]byte, 8)}
+		_, err := explain.Resolve(&spec, &host)
 		var e *nsjail.Error
 		errors.As(err, &e)
 		if (err != nil) != (c.op != "") || e != nil && e.Op != c.op {

@@ -72,9 +72,6 @@ func profileError(name string, err error) error {
 	return spec.CallerError("seccomp", words.Quote(name)+": "+err.Error(), "mend the profile, or use --seccomp default")
 }
 
-// SeccompNames returns the names of the built-in filters for Spec.Seccomp; any other value is a file.
-func SeccompNames() []string { return append(seccomp.Presets(), "unconfined") }
-
 // readProfile returns a preset, or the profile of a file and the file's content.
 func readProfile(name string) (p *seccomp.Profile, data []byte, err error) {
 	if slices.Contains(seccomp.Presets(), name) {
@@ -94,7 +91,7 @@ func readProfile(name string) (p *seccomp.Profile, data []byte, err error) {
 func ReadProfile(name string) ([]byte, error) {
 	if !spec.FileProfile(name) {
 		return nil, spec.CallerError("seccomp", words.Quote(name)+" is not a preset",
-			words.DidYouMean(name, SeccompNames())+" (the path of a file has a slash)")
+			words.DidYouMean(name, seccomp.Names())+" (the path of a file has a slash)")
 	}
 	data, err := readRegular(name, seccomp.MaxSize)
 	switch {

@@ -224,7 +224,7 @@ func (h *Host) LookEnv(s *spec.Spec) error {
 		h.Term = os.Getenv("TERM")
 	}
 	var err error
-	h.Env, err = PassEnv(append([]string{"TZ"}, s.PassEnv...), syscall.Environ())
+	h.Env, err = spec.PassEnv(append([]string{"TZ"}, s.PassEnv...), syscall.Environ())
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/ops"
 	"brig/nsjail/spec"
@@ -52,7 +53,7 @@ func decideCommand(in *input) command {
 	for _, file := range candidates(in.Args[0], c.env) {
 		c.files = append(c.files, ops.File{Path: file, Args: in.Args})
 	}
-	if other := OtherName(in.Args[0]); other != "" { // a program may look itself up by args[0]
+	if other := words.OtherName(in.Args[0]); other != "" { // a program may look itself up by args[0]
 		args := append([]string{other}, in.Args[1:]...)
 		for _, file := range candidates(other, c.env) {
 			c.files = append(c.files, ops.File{Path: file, Args: args})
@@ -96,10 +97,4 @@ func candidates(name string, env []string) (files []string) {
 		return []string{"/" + name}
 	}
 	return files
-}
-
-// OtherName returns the name under which a distribution installs a program that it does not install under its usual
-// name: python3 for python. It returns "" for other names.
-func OtherName(name string) string {
-	return map[string]string{"python": "python3", "pip": "pip3", "node": "nodejs"}[name]
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"brig/nsjail"
+	"brig/nsjail/explain"
 	"brig/nsjail/spec"
 )
 
@@ -57,7 +57,7 @@ func look() (t tree) {
 			t.Files = append(t.Files, "/etc/"+name)
 		}
 	}
-	hidden, readOnly := nsjail.Masks()
+	hidden, readOnly := explain.Masks()
 	for _, name := range hidden {
 		if name = "/proc/" + name; isDir(name) {
 			t.HiddenDirs = append(t.HiddenDirs, name)

@@ -16,6 +16,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/nsjail"
+	"brig/nsjail/explain"
 
 	"golang.org/x/sys/unix"
 )
@@ -254,7 +255,7 @@ func program(box int64) (identity, error) {
 	if err := nsjail.SetPayloadID(nsjail.FirstPayloadID + int(box)); err != nil { // cmd/brig/early.go guesses it
 		return 0, err
 	}
-	h, err := nsjail.LookIdentity()
+	h, err := explain.LookIdentity()
 	if err != nil || !h.Drop {
 		return 0, err
 	}

@@ -201,12 +201,12 @@ func only(is bool, flag string) string {
 // secrets returns the names of variables that look like secrets and are passed by their full names.
 func (c *config) secrets() (names []string) {
 	for _, name := range c.spec.PassEnv {
-		if !isGlob(name) && nsjail.Sensitive(name) {
+		if !isGlob(name) && spec.Sensitive(name) {
 			names = append(names, name)
 		}
 	}
 	for _, e := range c.spec.Env {
-		if name, _, _ := strings.Cut(e, "="); nsjail.Sensitive(name) {
+		if name, _, _ := strings.Cut(e, "="); spec.Sensitive(name) {
 			names = append(names, name)
 		}
 	}

@@ -118,7 +118,7 @@ func (c *config) base(a *attack.Attack) *nsjail.Spec {
 		}
 	}
 	for i, e := range s.Env {
-		if name, _, _ := strings.Cut(e, "="); nsjail.Sensitive(name) {
+		if name, _, _ := strings.Cut(e, "="); spec.Sensitive(name) {
 			s.Env[i] = name + "=" + secret
 		}
 	}

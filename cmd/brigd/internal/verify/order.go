@@ -12,6 +12,7 @@ import (
 	"brig/internal/attack"
 	"brig/internal/rig"
 	"brig/nsjail"
+	"brig/nsjail/explain"
 	"brig/testdata"
 
 	"golang.org/x/sys/unix"
@@ -24,7 +25,7 @@ func verify(ctx context.Context, s *nsjail.Spec, attacks []*attack.Attack, egres
 	if err != nil {
 		return nil, err
 	}
-	host, err := nsjail.Look(s)
+	host, err := explain.Look(s)
 	if err != nil {
 		return nil, err
 	}
