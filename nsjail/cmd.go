@@ -14,10 +14,10 @@ import (
 	"brig/denial"
 	"brig/internal/sys"
 	"brig/nsjail/internal/ghost"
-	"brig/nsjail/internal/ordered"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/spec"
+	"brig/nsjail/steps"
 
 	"golang.org/x/sys/unix"
 )
@@ -54,7 +54,7 @@ type Cmd struct {
 	digest  string // of the programs of this run, if WantPlanDigest is set
 	counted bool   // facts.group has the figures of the control group
 
-	ordered *ordered.Jail       // nil: Spec describes the jail
+	ordered *steps.Jail         // nil: Spec describes the jail
 	spawned func(pid int) error // see CommandOrdered; or nil
 
 	edit       func(*plan.Plan) // lets a test change the plan

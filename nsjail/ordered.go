@@ -11,51 +11,19 @@ import (
 	"brig/nsjail/internal/ordered"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/spec"
+	"brig/nsjail/steps"
 	"brig/seccomp"
 
 	"golang.org/x/sys/unix"
 )
 
-// The types of an ordered jail. Their documentation is in internal/ordered.
-type (
-	OrderedJail = ordered.Jail
-	OrderedStep = ordered.Step
-	StepKind    = ordered.Kind
-	CapOp       = ordered.CapOp
-)
-
-// The kinds of steps of an OrderedJail.
-const (
-	StepBind       = ordered.Bind
-	StepROBind     = ordered.ROBind
-	StepDevBind    = ordered.DevBind
-	StepOverlay    = ordered.Overlay
-	StepTmpOverlay = ordered.TmpOverlay
-	StepROOverlay  = ordered.ROOverlay
-	StepProc       = ordered.Proc
-	StepDev        = ordered.Dev
-	StepTmpfs      = ordered.Tmpfs
-	StepMqueue     = ordered.Mqueue
-	StepDir        = ordered.Dir
-	StepFile       = ordered.File
-	StepBindData   = ordered.BindData
-	StepROBindData = ordered.ROBindData
-	StepSymlink    = ordered.Symlink
-	StepRemountRO  = ordered.RemountRO
-	StepHostname   = ordered.Hostname
-	StepChmod      = ordered.Chmod
-)
-
-// NoFD is the value of a descriptor of an OrderedJail that is not given.
-const NoFD = ordered.NoFD
-
 // CommandOrdered returns a Cmd for a jail that is described in steps, as bubblewrap's are. Its payload has what the
 // caller has: the streams, the descriptors, the environment, the session. spawned, if not nil, is called with the pid
-// of the jail's first process, which then waits for its return (OrderedJail.Waits).
+// of the jail's first process, which then waits for its return (steps.Jail.Waits).
 //
 // The Runner must be a ForkedRunner with a launcher that stays what its caller is: brig_launcher_wanted returns 2, or
 // 3 for one that can also wait for the payload (Leave). It makes one jail.
-func (r *Runner) CommandOrdered(j *OrderedJail, spawned func(pid int) error) *Cmd {
+func (r *Runner) CommandOrdered(j *steps.Jail, spawned func(pid int) error) *Cmd {
 	s := spec.Spec{Args: j.Args, Limits: j.Limits, Net: j.Net.Net, Egress: j.Net.Egress, Seccomp: j.Net.Seccomp}
 	if j.Waits = spawned != nil; s.Seccomp == "" {
 		s.Seccomp = "unconfined"

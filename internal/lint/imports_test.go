@@ -32,6 +32,7 @@ const (
 	daemon  = "brig/cmd/brigd/internal/"
 	jobs    = "brig/agent/job"
 	shown   = "brig/nsjail/explain"
+	steps   = "brig/nsjail/steps"
 )
 
 // ground are the packages that every other may import.
@@ -80,15 +81,16 @@ var ours = map[string][]string{
 	host:                        {specs, "brig/internal/repository", "brig/landlock", "brig/rootfs", starter, "brig/cgroup", "brig/seccomp"},
 	ops:                         {program, specs, host, starter, "brig/netns"},
 	planner:                     {program, tricks, specs, host, ops, starter, "brig/cgroup", "brig/landlock", "brig/netns", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
-	ordered:                     {program, specs, host, ops, planner, starter, "brig/netns", "brig/rootfs"},
+	ordered:                     {program, specs, host, ops, planner, starter, "brig/netns", "brig/rootfs", steps},
 	warm:                        {program, specs, host, planner, doctor, starter},
 	keeper:                      {specs, starter},
 	ghost:                       {specs},
 	doctor:                      {specs, host, "brig/landlock", "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	"brig/denial":               {"brig/netns/egress", "brig/netns/egress/policy", "brig/seccomp"},
-	"brig/nsjail":               {"brig/denial", program, specs, host, ops, planner, ordered, warm, keeper, ghost, doctor, starter, "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
+	"brig/nsjail":               {"brig/denial", program, specs, host, ops, planner, ordered, warm, keeper, ghost, doctor, starter, "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp", steps},
 	"brig/agent/keep":           {},
 	shown:                       {specs, host, planner},
+	steps:                       {specs},
 	jobs:                        {"brig/nsjail"},
 	"brig/agent/workspace":      {"brig/nsjail", "brig/layer", jobs},
 	"brig/image/asroot":         {"brig/image", "brig/nsjail", specs},
@@ -107,7 +109,7 @@ var ours = map[string][]string{
 	convert + "/compose":        {convert, convert + "/docker", "brig/nsjail"},
 	convert + "/nsjail":         {convert, "brig/nsjail"},
 	convert + "/docker":         {convert, "brig/nsjail", "brig/internal/cli"},
-	bwrap:                       {convert, "brig/nsjail", "brig/internal/cli", "brig/netns/egress/policy", specs},
+	bwrap:                       {convert, "brig/nsjail", "brig/internal/cli", "brig/netns/egress/policy", specs, steps},
 	"brig/cmd/brigd":            append([]string{"brig/internal/cli", "brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "batch", daemon + "config", daemon + "files", daemon + "front", daemon + "images", daemon + "listen", daemon + "live", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "queue", daemon + "remote", daemon + "tokencmd", daemon + "tools/yamljson", daemon + "trace", daemon + "verify", jobs, specs}, wrappers...),
 	daemon + "admit":            {jobs},
 	daemon + "api":              {"brig/nsjail", "brig/agent/engine", daemon + "front", daemon + "live", daemon + "schema", jobs, "brig/cgroup", "brig/denial", specs},

@@ -1,3 +1,5 @@
+// Package ordered plans the jails of package steps. Look reads the machine; Resolve is pure and returns a plan.Plan,
+// which the keeper performs like any other.
 package ordered
 
 import (
@@ -13,6 +15,7 @@ import (
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
+	"brig/nsjail/steps"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,7 +54,7 @@ type Source struct {
 
 // Look reads the machine for a Jail. It changes nothing. h has the kernel's version. launcher is the pid of the
 // launcher, which has the caller's limit on open files.
-func Look(j *Jail, h *host.Host, launcher int) (*Facts, error) {
+func Look(j *steps.Jail, h *host.Host, launcher int) (*Facts, error) {
 	f := &Facts{UID: os.Getuid(), GID: os.Getgid(), Kernel: h.Kernel, LastCap: h.LastCap,
 		Parent: launcher == os.Getppid()}
 	f.Cwd, _ = os.Getwd()
@@ -101,26 +104,26 @@ func inherited() ([]int, error) {
 }
 
 // look examines what step i refers to.
-func (f *Facts) look(j *Jail, i int) (src Source, err error) {
+func (f *Facts) look(j *steps.Jail, i int) (src Source, err error) {
 	s := &j.Steps[i]
 	switch s.Kind {
-	case Bind, ROBind, DevBind:
+	case steps.Bind, steps.ROBind, steps.DevBind:
 		return f.bindSource(s)
-	case Overlay, TmpOverlay, ROOverlay:
+	case steps.Overlay, steps.TmpOverlay, steps.ROOverlay:
 		for _, p := range append([]string{s.Source, s.Work}, s.Lower...) {
 			var layer Source
 			if p != "" {
-				if layer, err = f.bindSource(&Step{Source: p, FD: NoFD}); err != nil {
+				if layer, err = f.bindSource(&steps.Step{Source: p, FD: steps.NoFD}); err != nil {
 					return src, err
 				}
 			}
 			src.Layers = append(src.Layers, layer.Path)
 		}
-	case Symlink:
+	case steps.Symlink:
 		src.Same, err = f.sameLink(j, i)
-	case Dev:
+	case steps.Dev:
 		f.Terminal = terminal()
-	case Proc:
+	case steps.Proc:
 		f.Covers = nil
 		for _, name := range []string{"sys", "sysrq-trigger", "irq", "bus"} {
 			if err := unix.Access("/proc/"+name, unix.W_OK); err == nil || f.UID == 0 && err == unix.EROFS {
@@ -139,10 +142,10 @@ func (f *Facts) abs(p string) string {
 	return f.Cwd + "/" + p
 }
 
-func (f *Facts) bindSource(s *Step) (src Source, err error) {
+func (f *Facts) bindSource(s *steps.Step) (src Source, err error) {
 	src.Path = f.abs(s.Source)
 	var st unix.Stat_t
-	if s.FD != NoFD {
+	if s.FD != steps.NoFD {
 		src.Path, err = os.Readlink("/proc/self/fd/" + strconv.Itoa(s.FD))
 		if err == nil {
 			err = unix.Fstat(s.FD, &st)
@@ -157,7 +160,7 @@ func (f *Facts) bindSource(s *Step) (src Source, err error) {
 	case s.Try && errors.Is(err, unix.ENOENT):
 		src.Missing = true
 		return src, nil
-	case err != nil && s.FD != NoFD:
+	case err != nil && s.FD != steps.NoFD:
 		return src, spec.CallerError("--"+string(s.Kind)+"-fd", strconv.Itoa(s.FD)+": "+err.Error(), "open it")
 	case err != nil:
 		return src, spec.CallerError("Can't find source path "+words.Printable(s.Source), err.Error(),
@@ -182,7 +185,7 @@ func terminal() string {
 
 // onHost returns the path of the host that the steps before the given one show at a path of the jail; "" if it is
 // none of the host's. from is the step that covers the path, or -1.
-func (f *Facts) onHost(j *Jail, p string, before int) (at string, from int) {
+func (f *Facts) onHost(j *steps.Jail, p string, before int) (at string, from int) {
 	p = path.Clean("/" + p)
 	from = -1
 	link := false // an earlier step has made a symbolic link there
@@ -196,19 +199,19 @@ func (f *Facts) onHost(j *Jail, p string, before int) (at string, from int) {
 		if _, err := os.Readlink(strings.TrimSuffix(at, below)); at != "" && err == nil {
 			continue // the target is a link of the host's: the mount is where it leads to
 		}
-		if below == "" && link || s.Kind == Symlink {
+		if below == "" && link || s.Kind == steps.Symlink {
 			link = link || below == ""
 			continue // likewise
 		}
 		was := from
 		switch s.Kind {
-		case Bind, ROBind, DevBind:
+		case steps.Bind, steps.ROBind, steps.DevBind:
 			if !f.Sources[i].Missing {
 				at, from = f.Sources[i].Path+below, i
 			}
-		case Proc:
+		case steps.Proc:
 			at, from = "/proc"+below, i
-		case Overlay, TmpOverlay, ROOverlay, Dev, Tmpfs, Mqueue:
+		case steps.Overlay, steps.TmpOverlay, steps.ROOverlay, steps.Dev, steps.Tmpfs, steps.Mqueue:
 			at, from = "", i
 		}
 		link = link && from == was
@@ -217,7 +220,7 @@ func (f *Facts) onHost(j *Jail, p string, before int) (at string, from int) {
 }
 
 // there reports whether a directory exists in the jail.
-func (f *Facts) there(j *Jail, dir string) bool {
+func (f *Facts) there(j *steps.Jail, dir string) bool {
 	at, from := f.onHost(j, dir, len(j.Steps))
 	if at != "" {
 		if st, err := os.Stat(at); err == nil {
@@ -230,9 +233,9 @@ func (f *Facts) there(j *Jail, dir string) bool {
 		below, ok := strings.CutPrefix(f.targets[i], dir)
 		made := below != "" && (below[0] == '/' || dir == "/")
 		switch s.Kind {
-		case Hostname, Chmod:
+		case steps.Hostname, steps.Chmod:
 			made = false
-		case Dir, Tmpfs, Dev, Overlay, TmpOverlay, ROOverlay, Mqueue:
+		case steps.Dir, steps.Tmpfs, steps.Dev, steps.Overlay, steps.TmpOverlay, steps.ROOverlay, steps.Mqueue:
 			made = made || below == ""
 		}
 		if ok && made {
@@ -244,7 +247,7 @@ func (f *Facts) there(j *Jail, dir string) bool {
 
 // sameLink reports whether the symbolic link of step i is in the jail already: in a directory of the host, or by an
 // earlier step. What else is there is an error.
-func (f *Facts) sameLink(j *Jail, i int) (bool, error) {
+func (f *Facts) sameLink(j *steps.Jail, i int) (bool, error) {
 	s := &j.Steps[i]
 	target := f.targets[i]
 	at, from := f.onHost(j, target, i)
@@ -256,7 +259,7 @@ func (f *Facts) sameLink(j *Jail, i int) (bool, error) {
 		text, err = os.Readlink(filepath.Clean(at))
 	}
 	for k := max(from, 0); k < i; k++ {
-		if j.Steps[k].Kind == Symlink && f.targets[k] == target {
+		if j.Steps[k].Kind == steps.Symlink && f.targets[k] == target {
 			text, err = j.Steps[k].Source, nil
 		}
 	}
@@ -273,7 +276,7 @@ func (f *Facts) sameLink(j *Jail, i int) (bool, error) {
 	}
 	for k := range i { // what is mounted by way of a link of the host may cover it: then symlinkat(2) tells
 		at, _ := f.onHost(j, f.targets[k], k)
-		if _, err := os.Readlink(at); err == nil && j.Steps[k].Kind != Symlink {
+		if _, err := os.Readlink(at); err == nil && j.Steps[k].Kind != steps.Symlink {
 			return false, nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/ops"
 	"brig/nsjail/spec"
+	"brig/nsjail/steps"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +17,7 @@ import (
 // leave drops what the set-up needed: the user namespace that it was made in, and the capabilities.
 func (r *resolver) leave() {
 	p := r.p
-	if r.Userns2 != NoFD {
+	if r.Userns2 != steps.NoFD {
 		ops.Setns(p, "--userns2", program.Int(r.Userns2), unix.CLONE_NEWUSER, "CLONE_NEWUSER")
 	}
 	if r.NewUser && !r.Unmapped && (r.setUID != r.uid || r.setGID != r.gid || r.DisableUserns) {
@@ -42,7 +43,7 @@ func (r *resolver) leave() {
 	p.Close("process", r.proc)
 	// a change of identity has made /proc/PID root's, where others look for the namespaces of --info-fd: proc(5)
 	ops.Dumpable(p, "process", 1)
-	if r.BlockFD != NoFD {
+	if r.BlockFD != steps.NoFD {
 		p.Add("--block-fd", unix.SYS_READ, program.Int(r.BlockFD), program.Bytes(make([]byte, 1)), program.Int(1))
 	}
 }
@@ -115,7 +116,7 @@ func (r *resolver) workdir() {
 }
 
 // workdir returns where the payload will start, as far as the steps tell, for PWD.
-func (f *Facts) workdir(j *Jail) string {
+func (f *Facts) workdir(j *steps.Jail) string {
 	switch {
 	case j.Chdir != "":
 		return j.Chdir
@@ -144,7 +145,7 @@ func (r *resolver) held() (n int) {
 		p.Add(label, unix.SYS_FCNTL, program.Int(launcher.FDDisk+n-1), program.Named(unix.F_SETLK, "F_SETLK"),
 			program.Struct(make([]byte, 32), program.Text("{F_RDLCK, SEEK_SET, 0, 0}")))
 	}
-	if r.SyncFD != NoFD {
+	if r.SyncFD != steps.NoFD {
 		keep("--sync-fd", program.Int(r.SyncFD))
 		r.CloseFDs = append(r.CloseFDs, r.SyncFD)
 	}

@@ -12,6 +12,7 @@ import (
 	"brig/nsjail/internal/ops"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/spec"
+	"brig/nsjail/steps"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +20,7 @@ import (
 
 // resolver is the state of one Resolve.
 type resolver struct {
-	*Jail
+	*steps.Jail
 	f     *Facts
 	plan  *plan.Plan
 	p     *program.Program
@@ -34,7 +35,7 @@ type resolver struct {
 }
 
 // Resolve returns the plan. p is that of plan.Bounds, which has the control group and the sockets.
-func Resolve(j *Jail, f *Facts, p *plan.Plan) (*plan.Plan, error) {
+func Resolve(j *steps.Jail, f *Facts, p *plan.Plan) (*plan.Plan, error) {
 	r := &resolver{Jail: j, f: f, plan: p, init: j.HasInit(), first: max(minFirst, f.Highest+1)}
 	if err := r.check(); err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ const minFirst = 600
 
 // check refuses what depends on the caller.
 func (r *resolver) check() error {
-	own := r.NewUser || r.Userns != NoFD
+	own := r.NewUser || r.Userns != steps.NoFD
 	r.uid, r.gid = r.f.UID, r.f.GID
 	if r.UID >= 0 {
 		r.uid = r.UID
@@ -85,7 +86,7 @@ func (r *resolver) check() error {
 		return spec.CallerError("--gid", "Specifying --gid requires --unshare-user or --userns", "add one")
 	case len(r.LockFiles)+1 > launcher.MaxDisks:
 		return spec.CallerError("--lock-file", fmt.Sprintf("more than %d of them", launcher.MaxDisks-1), "lock fewer files")
-	case r.f.Highest >= launcher.HomeFD && (r.Bounded() || len(r.LockFiles) > 0 || r.SyncFD != NoFD):
+	case r.f.Highest >= launcher.HomeFD && (r.Bounded() || len(r.LockFiles) > 0 || r.SyncFD != steps.NoFD):
 		return spec.CallerError("descriptors", fmt.Sprintf("%d is open, and init holds those from %d on", r.f.Highest,
 			launcher.HomeFD), "close it, or make it close-on-exec")
 	case r.f.Files.Hard >= 0 && r.f.Files.Hard < int64(r.first+rootfs.Numbers):
@@ -125,17 +126,17 @@ func (r *resolver) flags() uint64 {
 // enter returns the program with which the launcher enters the caller's namespaces, in which it then creates the jail;
 // nil if there are none.
 func (r *resolver) enter() *program.Program {
-	if r.Userns == NoFD && r.PIDNS == NoFD && !(r.DieWithParent && r.f.Parent) {
+	if r.Userns == steps.NoFD && r.PIDNS == steps.NoFD && !(r.DieWithParent && r.f.Parent) {
 		return nil
 	}
 	p := program.New(2)
 	if r.f.Parent {
 		r.dieWithParent(p)
 	}
-	if r.Userns != NoFD {
+	if r.Userns != steps.NoFD {
 		ops.Setns(p, "--userns", program.Int(r.Userns), unix.CLONE_NEWUSER, "CLONE_NEWUSER")
 	}
-	if r.PIDNS != NoFD {
+	if r.PIDNS != steps.NoFD {
 		ops.Setns(p, "--pidns", program.Int(r.PIDNS), unix.CLONE_NEWPID, "CLONE_NEWPID")
 	}
 	return p
@@ -159,13 +160,13 @@ func (r *resolver) identity() {
 		ops.JoinGroups(p, r.plan.JoinAt, len(r.plan.Group.V1Joins()))
 	}
 	r.proc = ops.OpenPath(p, "process", program.CWD(), "/proc")
-	if r.NewUser || r.Userns != NoFD {
+	if r.NewUser || r.Userns != steps.NoFD {
 		r.boundingSet()
 	}
-	if r.Userns != NoFD && r.uid != r.f.UID {
+	if r.Userns != steps.NoFD && r.uid != r.f.UID {
 		p.Add("--uid", unix.SYS_SETRESUID, program.Int(r.uid), program.Int(r.uid), program.Int(r.uid))
 	}
-	if r.Userns != NoFD && r.gid != r.f.GID {
+	if r.Userns != steps.NoFD && r.gid != r.f.GID {
 		p.Add("--gid", unix.SYS_SETRESGID, program.Int(r.gid), program.Int(r.gid), program.Int(r.gid))
 	}
 	if r.NewNet {
@@ -184,7 +185,7 @@ func (r *resolver) identity() {
 }
 
 func (r *resolver) hasDev() bool {
-	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Kind == Dev })
+	return slices.ContainsFunc(r.Steps, func(s steps.Step) bool { return s.Kind == steps.Dev })
 }
 
 // dieWithParent has the kernel kill the process when its parent has died: prctl(2).
@@ -247,8 +248,8 @@ func candidates(name string, env []string) (files []string) {
 	return files
 }
 
-// label is a step's label: the option as it was written.
-func (s *Step) label(i int) string {
+// label returns a step's label: the option as it was written.
+func label(s *steps.Step, i int) string {
 	words := []string{"--" + string(s.Kind)}
 	for _, w := range []string{s.Source, s.Work, s.Target} {
 		if w != "" {

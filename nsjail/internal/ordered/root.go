@@ -8,6 +8,7 @@ import (
 
 	"brig/internal/program"
 	"brig/nsjail/spec"
+	"brig/nsjail/steps"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
@@ -39,7 +40,7 @@ func (r *resolver) root() error {
 		if r.f.Sources[i].Missing {
 			continue
 		}
-		r.tree.Label(s.label(i))
+		r.tree.Label(label(s, i))
 		if err := r.step(s, &r.f.Sources[i]); err != nil {
 			return err
 		}
@@ -52,48 +53,48 @@ func (r *resolver) root() error {
 const maxData = 12 << 20
 
 // step performs one step.
-func (r *resolver) step(s *Step, src *Source) error {
+func (r *resolver) step(s *steps.Step, src *Source) error {
 	t := r.tree
 	target := strings.TrimPrefix(path.Clean("/"+s.Target), "/")
-	if s.Kind != RemountRO && s.Kind != Chmod && s.Kind != Hostname {
+	if s.Kind != steps.RemountRO && s.Kind != steps.Chmod && s.Kind != steps.Hostname {
 		t.Parents(target, parentMode(s.Perms))
 	}
 	from := rootfs.Source{Path: src.Path, Dir: src.Dir, Root: src.Root, Dev: src.Dev, Ino: src.Ino}
 	switch s.Kind {
-	case Bind:
+	case steps.Bind:
 		t.Bind(&from, target, noSUID|noDev)
-	case ROBind:
+	case steps.ROBind:
 		t.Bind(&from, target, noSUID|noDev|rdOnly)
-	case DevBind:
+	case steps.DevBind:
 		t.Bind(&from, target, noSUID)
-	case Overlay, TmpOverlay, ROOverlay:
+	case steps.Overlay, steps.TmpOverlay, steps.ROOverlay:
 		return r.overlay(s, src.Layers, target)
-	case Proc:
+	case steps.Proc:
 		r.procfs(target)
-	case Dev:
+	case steps.Dev:
 		r.devices(target)
-	case Tmpfs:
+	case steps.Tmpfs:
 		t.Fresh("tmpfs", target, noSUID|noDev, tmpfsOptions(s)...)
-	case Mqueue:
+	case steps.Mqueue:
 		t.Fresh("mqueue", target, 0)
-	case Dir:
+	case steps.Dir:
 		if target != "" {
 			t.Dir(target, s.Perms)
 		}
-	case File:
+	case steps.File:
 		t.File(s.Data, target, s.Perms)
-	case BindData:
+	case steps.BindData:
 		t.Data(s.Data, target, s.Perms, noSUID|noDev)
-	case ROBindData:
+	case steps.ROBindData:
 		t.Data(s.Data, target, s.Perms, noSUID|noDev|rdOnly)
-	case Symlink:
+	case steps.Symlink:
 		t.Symlink(s.Source, target, src.Same)
-	case RemountRO:
+	case steps.RemountRO:
 		t.ReadOnly(target)
-	case Chmod:
+	case steps.Chmod:
 		t.Chmod(target, s.Perms)
-	case Hostname:
-		r.p.Add(s.label(0), unix.SYS_SETHOSTNAME, program.Str(s.Target), program.Int(len(s.Target)))
+	case steps.Hostname:
+		r.p.Add(label(s, 0), unix.SYS_SETHOSTNAME, program.Str(s.Target), program.Int(len(s.Target)))
 	default:
 		return spec.CallerError("steps", "there is no step "+string(s.Kind), "see bwrap --help")
 	}
@@ -113,7 +114,7 @@ func parentMode(mode uint32) uint32 {
 	return parent
 }
 
-func tmpfsOptions(s *Step) [][2]string {
+func tmpfsOptions(s *steps.Step) [][2]string {
 	options := [][2]string{{"mode", "0" + strconv.FormatUint(uint64(s.Perms), 8)}}
 	if s.Size > 0 {
 		options = append(options, [2]string{"size", strconv.FormatUint(s.Size, 10)})
@@ -121,12 +122,12 @@ func tmpfsOptions(s *Step) [][2]string {
 	return options
 }
 
-func (r *resolver) overlay(s *Step, layers []string, target string) error {
-	l := rootfs.Layers{Lower: layers[2:], Memory: s.Kind == TmpOverlay}
+func (r *resolver) overlay(s *steps.Step, layers []string, target string) error {
+	l := rootfs.Layers{Lower: layers[2:], Memory: s.Kind == steps.TmpOverlay}
 	if len(s.Lower) > rootfs.MaxLayers {
 		return spec.CallerError("--overlay-src", fmt.Sprintf("more than %d of them", rootfs.MaxLayers), "merge some")
 	}
-	if s.Kind == Overlay {
+	if s.Kind == steps.Overlay {
 		l.Upper, l.Work = layers[0], layers[1]
 	}
 	r.tree.Overlay(&l, target)
@@ -136,7 +137,7 @@ func (r *resolver) overlay(s *Step, layers []string, target string) error {
 // procfs shows a procfs of the jail's own, or the host's if the jail has no pid namespace of its own, and makes parts
 // of it read-only that a root could write to.
 func (r *resolver) procfs(target string) {
-	if r.NewPID || r.PIDNS != NoFD {
+	if r.NewPID || r.PIDNS != steps.NoFD {
 		r.tree.Fresh("proc", target, noSUID|noDev|noExec)
 	} else {
 		r.tree.Bind(&rootfs.Source{Path: "/proc", Dir: true}, target, noSUID|noDev)

@@ -11,6 +11,7 @@ import (
 
 	"brig/cmd/brig/internal/convert"
 	"brig/nsjail"
+	"brig/nsjail/steps"
 )
 
 // conversion is the state of a conversion to a spec.
@@ -96,28 +97,28 @@ func (c *conversion) step(s *Step) {
 	of := "--" + string(s.Kind)
 	m := nsjail.Mount{Type: nsjail.MountBind, Source: s.Source, Target: s.Target}
 	switch s.Kind {
-	case nsjail.StepBind, nsjail.StepROBind, nsjail.StepDevBind:
-		m.Writable = s.Kind != nsjail.StepROBind
+	case steps.Bind, steps.ROBind, steps.DevBind:
+		m.Writable = s.Kind != steps.ROBind
 		if _, err := os.Stat(s.Source); s.Try && err != nil {
 			return
 		}
-	case nsjail.StepTmpfs:
+	case steps.Tmpfs:
 		m = nsjail.Mount{Type: nsjail.MountTmpfs, Target: s.Target, Size: nsjail.Bytes(min(s.Size, 1<<62)), Mode: mode(s)}
-	case nsjail.StepDir:
+	case steps.Dir:
 		m = nsjail.Mount{Type: nsjail.MountDir, Target: s.Target, Mode: mode(s)}
-	case nsjail.StepSymlink:
+	case steps.Symlink:
 		m = nsjail.Mount{Type: nsjail.MountSymlink, Source: s.Source, Target: s.Target}
-	case nsjail.StepHostname:
+	case steps.Hostname:
 		c.Flag(of, "hostname", s.Target)
 		return
-	case nsjail.StepRemountRO:
+	case steps.RemountRO:
 		for i := range c.mounts {
 			if m := c.mounts[i].Mount; m.Target == s.Target {
 				m.Writable = false
 			}
 		}
 		return
-	case nsjail.StepProc, nsjail.StepDev:
+	case steps.Proc, steps.Dev:
 		if s.Target == "/"+string(s.Kind) {
 			return
 		}

@@ -7,20 +7,20 @@ import (
 	"os"
 	"strings"
 
-	"brig/nsjail"
+	"brig/nsjail/steps"
 
 	"golang.org/x/sys/unix"
 )
 
 // describe turns the options into a jail, with what the descriptors hold.
-func (c *call) describe() (*nsjail.OrderedJail, error) {
+func (c *call) describe() (*steps.Jail, error) {
 	switch {
 	case c.FileLabel != "":
 		return nil, errors.New("labeling of files is not supported: leave --file-label out")
 	case c.ExecLabel != "" && !exists("/sys/fs/selinux/enforce"):
 		return nil, errors.New("labeling not supported on this system: SELinux is not enabled")
 	}
-	j := &nsjail.OrderedJail{Args: c.Command, Argv0: c.Argv0, Env: environment(c.Env), Steps: c.Steps, Caps: c.Caps,
+	j := &steps.Jail{Args: c.Command, Argv0: c.Argv0, Env: environment(c.Env), Steps: c.Steps, Caps: c.Caps,
 		NewUser: c.UnshareUser, NewIPC: c.UnshareIPC, NewPID: c.UnsharePID, NewNet: c.UnshareNet, NewUTS: c.UnshareUTS,
 		NewCgroup: c.UnshareCgroup || c.UnshareCgroupTry && exists("/proc/self/ns/cgroup"),
 		UID:       c.UID, GID: c.GID, Userns: c.UsernsFD, Userns2: c.Userns2FD, PIDNS: c.PIDNSFD,
@@ -56,12 +56,12 @@ func userNamespaces() bool {
 }
 
 // data reads what a step is to write.
-func (c *call) data(j *nsjail.OrderedJail, s *Step) (err error) {
+func (c *call) data(j *steps.Jail, s *Step) (err error) {
 	if s.FD == NoFD {
 		return nil
 	}
 	j.CloseFDs = append(j.CloseFDs, s.FD)
-	if s.Kind == nsjail.StepBind || s.Kind == nsjail.StepROBind {
+	if s.Kind == steps.Bind || s.Kind == steps.ROBind {
 		return nil
 	}
 	if s.Data, err = readAll(s.FD); err != nil {
@@ -71,7 +71,7 @@ func (c *call) data(j *nsjail.OrderedJail, s *Step) (err error) {
 }
 
 // filters reads the programs of --seccomp and --add-seccomp-fd: arrays of struct sock_filter, seccomp(2).
-func (c *call) filters(j *nsjail.OrderedJail) error {
+func (c *call) filters(j *steps.Jail) error {
 	list := c.AddSeccomp
 	if c.SeccompFD != NoFD {
 		list = []int{c.SeccompFD}

@@ -2,17 +2,17 @@
 // are rows of a table (table.go); Parse turns words into Options, whose Steps keep the order of the words.
 package bwrap
 
-import "brig/nsjail"
+import "brig/nsjail/steps"
 
-// The words of a parsed command line. Their documentation is in nsjail/internal/ordered.
+// The words of a parsed command line. Package steps has their fields.
 type (
-	Kind  = nsjail.StepKind
-	Step  = nsjail.OrderedStep
-	CapOp = nsjail.CapOp
+	Kind  = steps.Kind
+	Step  = steps.Step
+	CapOp = steps.CapOp
 )
 
 // NoFD is the value of a descriptor that no option names.
-const NoFD = nsjail.NoFD
+const NoFD = steps.NoFD
 
 // EnvOp is a change of the environment: all variables are unset, one is set, or one is unset.
 type EnvOp struct {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brig/nsjail"
+	"brig/nsjail/steps"
 )
 
 // parser is the state between the words.
@@ -149,7 +149,7 @@ func (p *parser) argv0(v []string) error {
 func (p *parser) hostname(v []string) error {
 	p.once()
 	p.o.Hostname = v[0]
-	p.step(Step{Kind: nsjail.StepHostname, Target: v[0], FD: NoFD})
+	p.step(Step{Kind: steps.Hostname, Target: v[0], FD: NoFD})
 	return nil
 }
 
@@ -190,7 +190,7 @@ func (p *parser) perms(v []string) error {
 
 func (p *parser) chmod(v []string) error {
 	mode, err := octal(p.row, v[0])
-	p.step(Step{Kind: nsjail.StepChmod, Target: v[1], Perms: mode, FD: NoFD})
+	p.step(Step{Kind: steps.Chmod, Target: v[1], Perms: mode, FD: NoFD})
 	return err
 }
 

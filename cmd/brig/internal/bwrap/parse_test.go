@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
-	"brig/nsjail"
+	"brig/nsjail/steps"
 )
 
 // fields parses words that a test has written with spaces between.
@@ -27,12 +27,12 @@ func TestStepsKeepTheirOrder(t *testing.T) {
 	o := must.Get(fields(t, "--ro-bind /usr /usr --perms 1777 --size 0x1000 --tmpfs /tmp --args 3 --bind-try . /w "+
 		"--overlay-src /a --overlay-src /b --overlay up work /o --perms 0400 --file 9 /f --symlink usr/bin /bin --hostname box --unshare-uts "+
 		"--chmod 0700 /w --bind-fd 7 /seven -- id -u"))(t)
-	want := []Step{{Kind: nsjail.StepROBind, Source: "/usr", Target: "/usr", FD: NoFD}, {Kind: nsjail.StepTmpfs, Target: "/tmp", FD: NoFD, Perms: 0o1777,
-		Size: 4096}, {Kind: nsjail.StepDir, Target: "/args", FD: NoFD, Perms: 0o755}, {Kind: nsjail.StepBind, Source: ".", Target: "/w", Try: true, FD: NoFD},
-		{Kind: nsjail.StepOverlay, Source: "up", Work: "work", Target: "/o", Lower: []string{"/b", "/a"}, FD: NoFD},
-		{Kind: nsjail.StepFile, FD: 9, Target: "/f", Perms: 0o400}, {Kind: nsjail.StepSymlink, Source: "usr/bin", Target: "/bin", FD: NoFD},
-		{Kind: nsjail.StepHostname, Target: "box", FD: NoFD}, {Kind: nsjail.StepChmod, Target: "/w", Perms: 0o700, FD: NoFD},
-		{Kind: nsjail.StepBind, FD: 7, Target: "/seven"}}
+	want := []Step{{Kind: steps.ROBind, Source: "/usr", Target: "/usr", FD: NoFD}, {Kind: steps.Tmpfs, Target: "/tmp", FD: NoFD, Perms: 0o1777,
+		Size: 4096}, {Kind: steps.Dir, Target: "/args", FD: NoFD, Perms: 0o755}, {Kind: steps.Bind, Source: ".", Target: "/w", Try: true, FD: NoFD},
+		{Kind: steps.Overlay, Source: "up", Work: "work", Target: "/o", Lower: []string{"/b", "/a"}, FD: NoFD},
+		{Kind: steps.File, FD: 9, Target: "/f", Perms: 0o400}, {Kind: steps.Symlink, Source: "usr/bin", Target: "/bin", FD: NoFD},
+		{Kind: steps.Hostname, Target: "box", FD: NoFD}, {Kind: steps.Chmod, Target: "/w", Perms: 0o700, FD: NoFD},
+		{Kind: steps.Bind, FD: 7, Target: "/seven"}}
 	if !reflect.DeepEqual(o.Steps, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", o.Steps, want)
 	}

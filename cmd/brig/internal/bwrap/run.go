@@ -12,6 +12,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/steps"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,7 +27,7 @@ const exitOwn = 1
 type call struct {
 	*Options
 	std    cli.Stdio
-	jail   *nsjail.OrderedJail
+	jail   *steps.Jail
 	report *os.File // BRIG_REPORT
 }
 

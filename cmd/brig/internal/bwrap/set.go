@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brig/nsjail"
+	"brig/nsjail/steps"
 )
 
 // set returns what an option without an argument does.
@@ -52,7 +52,7 @@ func bind(kind Kind, try bool) func(*parser, []string) error {
 func target(kind Kind, mode uint32) func(*parser, []string) error {
 	return func(p *parser, v []string) error {
 		s := Step{Kind: kind, Target: v[0], FD: NoFD, Perms: p.mode(mode)}
-		if kind == nsjail.StepTmpfs {
+		if kind == steps.Tmpfs {
 			s.Size, p.bytes = p.bytes, 0
 		}
 		p.step(s)

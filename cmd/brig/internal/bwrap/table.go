@@ -1,6 +1,8 @@
 package bwrap
 
-import "brig/nsjail"
+import (
+	"brig/nsjail/steps"
+)
 
 // option is a row of the table.
 type option struct {
@@ -110,43 +112,43 @@ func descriptors() []option {
 
 func mounts() []option {
 	return []option{
-		{"bind", "SRC DEST", "Bind mount the host path SRC on DEST", bind(nsjail.StepBind, false)},
-		{"bind-try", "SRC DEST", "Equal to --bind but ignores non-existent SRC", bind(nsjail.StepBind, true)},
+		{"bind", "SRC DEST", "Bind mount the host path SRC on DEST", bind(steps.Bind, false)},
+		{"bind-try", "SRC DEST", "Equal to --bind but ignores non-existent SRC", bind(steps.Bind, true)},
 		{"dev-bind", "SRC DEST", "Bind mount the host path SRC on DEST, allowing device access",
-			bind(nsjail.StepDevBind, false)},
-		{"dev-bind-try", "SRC DEST", "Equal to --dev-bind but ignores non-existent SRC", bind(nsjail.StepDevBind, true)},
-		{"ro-bind", "SRC DEST", "Bind mount the host path SRC readonly on DEST", bind(nsjail.StepROBind, false)},
-		{"ro-bind-try", "SRC DEST", "Equal to --ro-bind but ignores non-existent SRC", bind(nsjail.StepROBind, true)},
-		{"bind-fd", "FD DEST", "Bind open directory or path fd on DEST", withFD(nsjail.StepBind, 0)},
-		{"ro-bind-fd", "FD DEST", "Bind open directory or path fd read-only on DEST", withFD(nsjail.StepROBind, 0)},
-		{"remount-ro", "DEST", "Remount DEST as readonly; does not recursively remount", target(nsjail.StepRemountRO, 0)},
+			bind(steps.DevBind, false)},
+		{"dev-bind-try", "SRC DEST", "Equal to --dev-bind but ignores non-existent SRC", bind(steps.DevBind, true)},
+		{"ro-bind", "SRC DEST", "Bind mount the host path SRC readonly on DEST", bind(steps.ROBind, false)},
+		{"ro-bind-try", "SRC DEST", "Equal to --ro-bind but ignores non-existent SRC", bind(steps.ROBind, true)},
+		{"bind-fd", "FD DEST", "Bind open directory or path fd on DEST", withFD(steps.Bind, 0)},
+		{"ro-bind-fd", "FD DEST", "Bind open directory or path fd read-only on DEST", withFD(steps.ROBind, 0)},
+		{"remount-ro", "DEST", "Remount DEST as readonly; does not recursively remount", target(steps.RemountRO, 0)},
 		{overlaySrc, "SRC", "Read files from SRC in the following overlay",
 			func(p *parser, v []string) error { p.lower = append(p.lower, v[0]); return nil }},
 		{"overlay", "RWSRC WORKDIR DEST", "Mount overlayfs on DEST, with RWSRC as the host path for writes and WORKDIR " +
 			"an empty directory on the same filesystem as RWSRC", func(p *parser, v []string) error {
-			return p.overlay(Step{Kind: nsjail.StepOverlay, Source: v[0], Work: v[1], Target: v[2]}, 1)
+			return p.overlay(Step{Kind: steps.Overlay, Source: v[0], Work: v[1], Target: v[2]}, 1)
 		}},
 		{"tmp-overlay", "DEST", "Mount overlayfs on DEST, with writes going to an invisible tmpfs",
 			func(p *parser, v []string) error {
-				return p.overlay(Step{Kind: nsjail.StepTmpOverlay, Target: v[0]}, 1)
+				return p.overlay(Step{Kind: steps.TmpOverlay, Target: v[0]}, 1)
 			}},
 		{"ro-overlay", "DEST", "Mount overlayfs read-only on DEST",
-			func(p *parser, v []string) error { return p.overlay(Step{Kind: nsjail.StepROOverlay, Target: v[0]}, 2) }},
-		{"proc", "DEST", "Mount new procfs on DEST", target(nsjail.StepProc, 0)},
-		{"dev", "DEST", "Mount new dev on DEST", target(nsjail.StepDev, 0)},
-		{"tmpfs", "DEST", "Mount new tmpfs on DEST", target(nsjail.StepTmpfs, 0o755)},
-		{"mqueue", "DEST", "Mount new mqueue on DEST", target(nsjail.StepMqueue, 0)},
+			func(p *parser, v []string) error { return p.overlay(Step{Kind: steps.ROOverlay, Target: v[0]}, 2) }},
+		{"proc", "DEST", "Mount new procfs on DEST", target(steps.Proc, 0)},
+		{"dev", "DEST", "Mount new dev on DEST", target(steps.Dev, 0)},
+		{"tmpfs", "DEST", "Mount new tmpfs on DEST", target(steps.Tmpfs, 0o755)},
+		{"mqueue", "DEST", "Mount new mqueue on DEST", target(steps.Mqueue, 0)},
 	}
 }
 
 func files() []option {
 	return []option{
-		{"dir", "DEST", "Create dir at DEST", target(nsjail.StepDir, 0o755)},
-		{"file", "FD DEST", "Copy from FD to destination DEST", withFD(nsjail.StepFile, 0o666)},
-		{"bind-data", "FD DEST", "Copy from FD to file which is bind-mounted on DEST", withFD(nsjail.StepBindData, 0o600)},
+		{"dir", "DEST", "Create dir at DEST", target(steps.Dir, 0o755)},
+		{"file", "FD DEST", "Copy from FD to destination DEST", withFD(steps.File, 0o666)},
+		{"bind-data", "FD DEST", "Copy from FD to file which is bind-mounted on DEST", withFD(steps.BindData, 0o600)},
 		{"ro-bind-data", "FD DEST", "Copy from FD to file which is readonly bind-mounted on DEST",
-			withFD(nsjail.StepROBindData, 0o600)},
-		{"symlink", "SRC DEST", "Create symlink at DEST with target SRC", bind(nsjail.StepSymlink, false)},
+			withFD(steps.ROBindData, 0o600)},
+		{"symlink", "SRC DEST", "Create symlink at DEST with target SRC", bind(steps.Symlink, false)},
 		{perms, "OCTAL", "Set permissions of next argument (--bind-data, --file, etc.)", (*parser).perms},
 		{size, "BYTES", "Set size of next argument (only for --tmpfs)", (*parser).size},
 		{"chmod", "OCTAL PATH", "Change permissions of PATH (must already exist)", (*parser).chmod},

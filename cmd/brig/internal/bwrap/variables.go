@@ -12,6 +12,7 @@ import (
 	"brig/netns/egress/policy"
 	"brig/nsjail"
 	"brig/nsjail/spec"
+	"brig/nsjail/steps"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,7 +20,7 @@ import (
 // Variable is one of brig's own, which bubblewrap does not have: the words of a caller are to stay bubblewrap's.
 type Variable struct {
 	Name, Value, Help string
-	set               func(c *call, j *nsjail.OrderedJail, v string) error
+	set               func(c *call, j *steps.Jail, v string) error
 }
 
 // Variables returns brig's own variables.
@@ -36,7 +37,7 @@ func Variables() []Variable {
 		{"BRIG_ALLOW", "RULES", "With --unshare-net: reach these names and nothing else, as --allow; commas between",
 			(*call).allow},
 		{"BRIG_SECCOMP", "FILTER", "Load one more filter, as --seccomp: default, another preset or a file",
-			func(_ *call, j *nsjail.OrderedJail, v string) error { j.Net.Seccomp = v; return nil }},
+			func(_ *call, j *steps.Jail, v string) error { j.Net.Seccomp = v; return nil }},
 		{"BRIG_REPORT", "FILE", "Write how the command ended, as --report", (*call).openReport},
 	}
 }
@@ -44,8 +45,8 @@ func Variables() []Variable {
 // limit returns what a variable does that holds a limit, a number above 0.
 func limit[T ~int64 | ~float64](
 	field func(*nsjail.Limits) *T, parse func(string) (T, error), example string,
-) func(*call, *nsjail.OrderedJail, string) error {
-	return func(_ *call, j *nsjail.OrderedJail, text string) error {
+) func(*call, *steps.Jail, string) error {
+	return func(_ *call, j *steps.Jail, text string) error {
 		n, err := parse(text)
 		if err != nil || n <= 0 {
 			return fmt.Errorf("%s is no limit; write one as in %s", words.Quote(text), example)
@@ -59,7 +60,7 @@ func integer(s string) (int64, error) { return strconv.ParseInt(s, 10, 32) }
 func float(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 
 // variables applies those that are set.
-func (c *call) variables(j *nsjail.OrderedJail) error {
+func (c *call) variables(j *steps.Jail) error {
 	if unknown := words.UnknownVariable(os.Environ()); unknown != "" {
 		return errors.New(unknown)
 	}
@@ -82,7 +83,7 @@ func own(entry string) bool {
 	})
 }
 
-func (c *call) allow(j *nsjail.OrderedJail, text string) error {
+func (c *call) allow(j *steps.Jail, text string) error {
 	if !j.NewNet {
 		return fmt.Errorf("the sandbox has the host's network; add --unshare-net")
 	}
@@ -97,7 +98,7 @@ func (c *call) allow(j *nsjail.OrderedJail, text string) error {
 	return nil
 }
 
-func (c *call) openReport(_ *nsjail.OrderedJail, name string) error {
+func (c *call) openReport(_ *steps.Jail, name string) error {
 	fd, err := unix.Open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NOCTTY, 0o644)
 	if err != nil {
 		return fmt.Errorf("%s: %w; name a file that can be written", words.Quote(name), err)

@@ -1,12 +1,9 @@
-// Package ordered plans jails that are described as bubblewrap describes them: nothing is unshared unless it is named,
-// the steps of the root are performed in their order, and the payload keeps the caller's user, capabilities,
-// environment, descriptors and session. Look reads the machine; Resolve is pure and returns a plan.Plan, which the
-// keeper performs like any other.
-package ordered
+// Package steps describes a jail as bubblewrap does: nothing is unshared unless it is named, the steps of the root are
+// performed in their order, and the payload keeps the caller's user, capabilities, environment, descriptors and
+// session. nsjail.Runner.CommandOrdered makes it.
+package steps
 
-import (
-	"brig/nsjail/spec"
-)
+import "brig/nsjail/spec"
 
 // Kind is what a Step does. It is bubblewrap's option without the dashes.
 type Kind string
@@ -74,7 +71,7 @@ type Jail struct {
 	Chdir                             string // "": the caller's directory, or else HOME, or else /
 	LockFiles                         []string
 	SyncFD, BlockFD                   int  // NoFD for none
-	Waits                             bool // the set-up waits for the keeper's word: Cmd.Spawned
+	Waits                             bool // the set-up waits until spawned of CommandOrdered returns
 	CloseFDs                          []int
 	ExecLabel                         string   // the SELinux context of the payload, or ""
 	Filters                           [][]byte // of seccomp(2), in the order of their loading
