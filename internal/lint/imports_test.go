@@ -77,6 +77,7 @@ var ours = map[string][]string{
 	"brig/rootfs":               {program},
 	"brig/seccomp":              {program},
 	starter:                     {program, specs},
+	"brig/nsjail/internal":      {},
 	specs:                       {program, "brig/internal/repository", "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	host:                        {specs, "brig/internal/repository", "brig/landlock", "brig/rootfs", starter, "brig/cgroup", "brig/seccomp"},
 	ops:                         {program, specs, host, starter, "brig/netns"},
