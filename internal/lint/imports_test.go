@@ -193,7 +193,7 @@ var pure = map[string][]string{
 
 // pkg is go list's description of a package.
 type pkg struct {
-	ImportPath, Dir, Name, Doc         string
+	ImportPath, Dir, Name, Doc, Export string
 	Standard                           bool
 	GoFiles, CgoFiles, IgnoredGoFiles  []string
 	Imports, TestImports, XTestImports []string
