@@ -47,8 +47,11 @@ func earlyPlan(t *testing.T, s spec.Spec) *plan.Plan {
 // the host's tree: what an early launcher performs at most before its program comes.
 func aheadProgram(t *testing.T) []byte {
 	t.Helper()
-	h := &host.Host{Kernel: host.Kernel{Major: 6, Minor: 1}, UID: 1000, GID: 1000, PayloadUID: launcher.AheadUID, PayloadGID: launcher.AheadGID,
-		Missing: map[string]string{}, HardLimits: map[string]int64{"nofile": 4096}, System: []host.SystemDir{{Name: "usr"}}, LastCap: 40}
+	h := &host.Host{
+		Machine: host.Machine{Kernel: host.Kernel{Major: 6, Minor: 1}, Missing: map[string]string{}, LastCap: 40},
+		Caller: host.Caller{UID: 1000, GID: 1000, PayloadUID: launcher.AheadUID, PayloadGID: launcher.AheadGID,
+			HardLimits: map[string]int64{"nofile": 4096}},
+		Root: host.Root{System: []host.SystemDir{{Name: "usr"}}}}
 	for _, name := range host.EveryKernel {
 		h.ProcFiles = append(h.ProcFiles, host.ProcFile{Name: name, Dir: slices.Contains([]string{"irq", "bus", "fs", "sys"}, name)})
 	}

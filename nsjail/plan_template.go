@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -92,27 +91,7 @@ func (t *planTemplate) sameSources(h *host.Host) bool {
 // run returns the Host for one run: the template's facts with the sources, variables and guard of the run. mounts is
 // warmRoot.mounts.Changes now.
 func (t *planTemplate) run(c *Cmd, s *spec.Spec, mounts int64) (*host.Host, error) {
-	h := *t.prefix.Plan.Host
-	h.Within(c.ctx, setUpEnd(c))
-	h.Sources, h.Partial, h.Env = map[string]*host.Source{}, nil, nil
-	table, sources := true, h.LookSources
-	switch root := t.prefix.Plan.Host.Sources["rootfs"]; { // mounts below a source decide how it is shown
-	case len(s.Mounts) > 0:
-	case root == nil:
-		table = false
-	case !s.Rootfs.Writable && mounts == t.mounts:
-		table, sources = false, func(s *spec.Spec) error { return h.LookRoot(s, root) }
-	}
-	steps := []func(*spec.Spec) error{h.LookMounts, h.LookEnv, sources, h.LookGuard}
-	if !table {
-		steps = steps[1:]
-	}
-	for _, step := range steps {
-		if err := step(s); err != nil {
-			return nil, errors.Join(host.NeedProc(err), h.Close())
-		}
-	}
-	return &h, nil
+	return host.Again(c.ctx, setUpEnd(c), s, t.prefix.Plan.Host, mounts == t.mounts)
 }
 
 // preparable reports whether jails of this Spec can start in a prepared root. The prepared root has its own network

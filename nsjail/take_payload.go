@@ -62,8 +62,8 @@ func (c *Cmd) planFor(s *spec.Spec, k *kind) *plan.Plan {
 	if !c.from.fits(k) {
 		return nil
 	}
-	h := *c.from.prefix.Plan.Host
-	if h.Env = nil; h.LookEnv(s) != nil || !slices.Equal(host.BuildEnv(s, h.Env, h.Term), c.plan.Env) {
+	env, term, err := host.LookEnv(s)
+	if err != nil || !slices.Equal(host.BuildEnv(s, env, term), c.plan.Env) {
 		return nil
 	}
 	if s.Rootfs.Path != "" {

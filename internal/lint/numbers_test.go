@@ -151,7 +151,9 @@ func TestOldKernels(t *testing.T) {
 		{explain.Kernel{Major: 5, Minor: 14}, nil, ""},
 	} {
 		spec := nsjail.Spec{Args: []string{"true"}, Optional: c.optional}
-		host := explain.Host{Kernel: c.kernel, UID: 1000, GID: 1000, PayloadUID: 1000, PayloadGID: 1000, LastCap: 40, Filter: make([]byte, 8)}
+		var host explain.Host
+		host.Kernel, host.LastCap, host.Filter = c.kernel, 40, make([]byte, 8)
+		host.UID, host.GID, host.PayloadUID, host.PayloadGID = 1000, 1000, 1000, 1000
 		_, err := explain.Resolve(&spec, &host)
 		var e *nsjail.Error
 		errors.As(err, &e)

@@ -153,7 +153,7 @@ func (f *Facts) jail() Finding {
 	return x
 }
 
-func (f *Facts) hasTier() bool { return (&host.Host{Landlock: f.LandlockABI}).HasTier() }
+func (f *Facts) hasTier() bool { return (&host.Machine{Landlock: f.LandlockABI}).HasTier() }
 
 // spared returns the mechanisms that the relaxed trial omits.
 func spared() []string { return []string{"proc", "keyring", "processes"} }

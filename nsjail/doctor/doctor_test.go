@@ -28,7 +28,7 @@ func aMachine() *Facts {
 			"/proc/sys/kernel/seccomp/actions_avail": "kill_process kill_thread trap errno user_notif trace log allow\n",
 			"/proc/sys/user/max_user_namespaces":     "96365\n", "/proc/sys/user/max_mnt_namespaces": "96365\n",
 		},
-		Host:    &host.Host{UID: 1000, Missing: map[string]string{}, HardLimits: map[string]int64{"nofile": 1048576, "nproc": 96365}},
+		Host:    &host.Host{Machine: host.Machine{Missing: map[string]string{}}, Caller: host.Caller{UID: 1000, HardLimits: map[string]int64{"nofile": 1048576, "nproc": 96365}}},
 		Groups:  cgroup.Layout{Mode: cgroup.V2, Group: "/a", Dir: "/sys/fs/cgroup/a", Enabled: []string{"cpu", "io", "memory", "pids"}, Delegated: true},
 		Default: Trial{Tried: true, Millis: 4, Enforced: map[string]string{"overlay": "private overlays"}},
 	}

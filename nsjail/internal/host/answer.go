@@ -18,20 +18,18 @@ func Answer(ctx context.Context, until time.Time, s *spec.Spec) error {
 	if err != nil {
 		return err
 	}
-	h := &Host{}
-	h.Within(ctx, until)
-	h.remote, h.below = remoteMounts(mounts), true
+	r := &remote{ctx: ctx, until: until, mounts: remoteMounts(mounts), below: true}
 	for i, m := range s.Mounts {
-		if len(h.remote) == 0 {
+		if len(r.mounts) == 0 {
 			return nil
 		}
 		if !m.Writes() || m.Type == spec.MountVolume {
 			continue
 		}
 		key := spec.SourceKey(i)
-		fd, err := h.openPath(key, m.Source, m.Source)
+		fd, err := r.openPath(key, m.Source, m.Source)
 		if err == nil {
-			err = errors.Join(h.answers(key, m.Source, fd), unix.Close(fd))
+			err = errors.Join(r.answers(key, m.Source, fd), unix.Close(fd))
 		}
 		if _, silent := errors.AsType[*spec.Error](err); silent {
 			return err // Look reports the others

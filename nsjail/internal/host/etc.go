@@ -28,15 +28,15 @@ var publicEtc = []string{"alternatives", "ssl/certs", "pki/tls/certs", "pki/ca-t
 var NetEtc = []string{"etc/hosts", "etc/resolv.conf"}
 
 // lookEtc finds the names of publicEtc that exist on this machine, and those of Spec.Etc, which must exist.
-func (h *Host) lookEtc(s *spec.Spec) error {
+func (h *Root) lookEtc(s *spec.Spec, o overlays) error {
 	h.NoEtcOverlay = unasked
 	for _, name := range slices.Concat(publicEtc, javaConfigs()) {
-		if _, err := h.lookEtcName("etc/" + name); err != nil {
+		if _, err := h.lookEtcName("etc/"+name, o); err != nil {
 			return err
 		}
 	}
 	for i, name := range s.Etc {
-		why, err := h.lookEtcName("etc/" + name)
+		why, err := h.lookEtcName("etc/"+name, o)
 		if err == nil && why != "" {
 			err = spec.CallerError(spec.Index("etc", i), words.Quote("/etc/"+name)+" "+why,
 				"name public configuration that this machine has")
@@ -53,7 +53,7 @@ func (h *Host) lookEtc(s *spec.Spec) error {
 			}
 		}
 	}
-	_, err := h.lookEtcName("etc/localtime")
+	_, err := h.lookEtcName("etc/localtime", o)
 	return err
 }
 
@@ -71,7 +71,7 @@ func copied(st *unix.Stat_t) bool {
 }
 
 // lookEtcName adds a name in /etc to those that the jail shows. why is the reason if it cannot be shown.
-func (h *Host) lookEtcName(name string) (why string, err error) {
+func (h *Root) lookEtcName(name string, o overlays) (why string, err error) {
 	var st unix.Stat_t
 	switch err := unix.Lstat("/"+name, &st); err {
 	case nil:
@@ -96,10 +96,10 @@ func (h *Host) lookEtcName(name string) (why string, err error) {
 			return "is not for everybody to read", nil
 		}
 		if h.NoEtcOverlay == unasked {
-			h.NoEtcOverlay = h.noOverlay("/etc")
+			h.NoEtcOverlay = o.no("/etc")
 		}
 		if h.NoEtcOverlay != "" {
-			d.NoOverlay = h.noOverlay("/" + name)
+			d.NoOverlay = o.no("/" + name)
 		}
 	default:
 		if !copied(&st) {
@@ -194,7 +194,7 @@ func copyEtc(name string) (list []rootfs.Entry, ok bool) {
 }
 
 // complete reports whether a tree has every mount point that a jail of the Spec needs in it.
-func (h *Host) complete(tree *Source, s *spec.Spec) bool {
+func (h *Root) complete(tree *Source, s *spec.Spec) bool {
 	points := append([]string{"dev/", "proc/", "tmp/", spec.DefaultWorkdir + "/"}, h.ImageLacks...)
 	for _, m := range s.Mounts {
 		if m.Type == spec.MountDir || m.Type == spec.MountSymlink {

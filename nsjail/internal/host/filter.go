@@ -15,20 +15,20 @@ import (
 )
 
 // lookFilter reads the filter that the Spec names: that of a preset, or of a profile in a file, which it compiles.
-func (h *Host) lookFilter(s *spec.Spec) (err error) {
-	if err := h.LookGuard(s); err != nil || s.Seccomp == "unconfined" {
+func (h *Filters) lookFilter(s *spec.Spec, k Kernel) (err error) {
+	if err := h.lookGuard(s); err != nil || s.Seccomp == "unconfined" {
 		return err
 	}
 	name := cmp.Or(s.Seccomp, "default")
 	if slices.Contains(seccomp.Presets(), name) {
-		h.Filter, err = seccomp.PresetFilter(name, h.Kernel.target(), !s.NoInit)
+		h.Filter, err = seccomp.PresetFilter(name, k.target(), !s.NoInit)
 		return err
 	}
 	profile, data, err := readProfile(name)
 	if err != nil {
 		return err
 	}
-	table, err := profile.Resolve(h.Kernel.target())
+	table, err := profile.Resolve(k.target())
 	if err != nil {
 		return profileError(name, err)
 	}
@@ -49,9 +49,9 @@ func WritesHost(s *spec.Spec) bool {
 		slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Type == spec.MountBind && m.Writable })
 }
 
-// LookGuard sets the filter beneath a profile from a file, and that of an unconfined jail where the payload may write
+// lookGuard sets the filter beneath a profile from a file, and that of an unconfined jail where the payload may write
 // to the host's files.
-func (h *Host) LookGuard(s *spec.Spec) error {
+func (h *Filters) lookGuard(s *spec.Spec) error {
 	if h.Guard = nil; s.Tier == spec.TierProcess {
 		return nil // lookTier sets another one
 	}
@@ -130,7 +130,7 @@ func FilterTable(name string, init bool) (string, error) {
 // lookListener finds out whether init can listen to the payload's filter. A thread has at most one listener. If an
 // outer filter has one already (that of a container's supervisor), the kernel returns EBUSY, which only an attempt
 // shows.
-func (h *Host) lookListener(s *spec.Spec) error {
+func (h *Machine) lookListener(s *spec.Spec) error {
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	if err != nil || mode == 0 || s.NoInit || s.Seccomp == "unconfined" {
 		return nil // without a filter above, nothing is in the way; the rest needs no listener

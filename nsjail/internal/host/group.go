@@ -18,12 +18,12 @@ func WantsGroup(s *spec.Spec) bool {
 	return s.CgroupParent != "" || s.Limits.Processes > 0 || len(s.Limits.Asked()) > 0
 }
 
-// lookGroup reads the layout of the control groups, and the devices of Limits.IO.
-func (h *Host) lookGroup(s *spec.Spec) (err error) {
+// look reads the layout of the control groups, and the devices of Limits.IO.
+func (h *Groups) look(s *spec.Spec, mounts table) (err error) {
 	if !WantsGroup(s) {
 		return nil
 	}
-	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts),
+	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(mounts),
 		s.Limits.Group().LegacyControllers()); err != nil && s.CgroupParent != "" {
 		return spec.CallerError("cgroup_parent", err.Error(), "name a group that exists and is yours")
 	} else if err != nil {
@@ -43,9 +43,6 @@ func (h *Host) lookGroup(s *spec.Spec) (err error) {
 	}
 	return nil
 }
-
-// Device is a block device's number.
-type Device struct{ Major, Minor uint32 }
 
 // blockDevice returns the whole disk that holds a path: there are no limits of a partition (io.max, blkio.throttle).
 func blockDevice(path string) (d Device, err error) {

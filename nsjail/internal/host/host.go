@@ -6,9 +6,44 @@ import (
 	"brig/cgroup"
 )
 
-// Host holds every fact of the machine that Resolve uses. Look reads it; a test can invent one.
+// Host holds every fact of the machine that Resolve uses. Look reads it; a test can invent one. Nothing changes it after
+// that. Its JSON form has the fields of all parts side by side.
 type Host struct {
+	Machine
+	Caller
+	Root
+	Shown
+	Protection
+	Groups
+	Filters
+	// Partial lists checks that could not be completed.
+	Partial []string `json:"partial,omitempty"`
+}
+
+// Machine is what the kernel and its settings permit.
+type Machine struct {
 	Kernel Kernel `json:"kernel"`
+	// Missing maps a mechanism (see Mechanisms) to why this machine does not have it.
+	Missing map[string]string `json:"missing,omitempty"`
+	// ProcFiles lists the paths of Masks that exist here.
+	ProcFiles []ProcFile `json:"proc_files"`
+	// Landlock is the ABI of the kernel's Landlock: landlock_create_ruleset(2); 0 if there is none.
+	Landlock int `json:"landlock,omitempty"`
+	// Confined is set if an AppArmor profile confines the caller. It is read only if the Spec names a profile.
+	Confined bool `json:"confined,omitempty"`
+	// Queues is set if the kernel has POSIX message queues (mq_overview(7)). It is read only if the kernel has
+	// Landlock.
+	Queues bool `json:"queues,omitempty"`
+	// LastCap is the highest capability that the kernel knows: capabilities(7).
+	LastCap int `json:"last_cap"`
+	// NoListener is the reason why init cannot listen to the payload's filter; "" if it can.
+	NoListener string `json:"no_listener,omitempty"`
+	// IPv6 is set if the kernel makes IPv6 sockets. It is read only if the Spec wants sockets.
+	IPv6 bool `json:"ipv6,omitempty"`
+}
+
+// Caller is who makes the jail, and who its payload is on the host.
+type Caller struct {
 	// UID and GID are the caller's effective ids.
 	UID int `json:"uid"`
 	GID int `json:"gid"`
@@ -23,56 +58,61 @@ type Host struct {
 	PayloadGID int `json:"payload_gid"`
 	// Owner is the uid of the payload of a root without CAP_SYS_ADMIN, which is the owner of a bind, or 0.
 	Owner int `json:"owner,omitempty"`
-	// Missing maps a mechanism (see Mechanisms) to why this machine does not have it.
-	Missing map[string]string `json:"missing,omitempty"`
+	// HardLimits are the caller's hard resource limits by name; -1 is no limit.
+	HardLimits map[string]int64 `json:"hard_limits"`
+	// Tasks is the number of processes and threads that the payload's user has already, where they count for the limit.
+	Tasks int64 `json:"tasks,omitempty"`
+	// Env holds the variables that Spec.PassEnv lets through.
+	Env []string `json:"-"`
+	// Term is the caller's TERM.
+	Term string `json:"-"`
+}
+
+// Root is what the host has for the root of a jail.
+type Root struct {
 	// System lists what the minimal root takes from the host's, in order.
 	System []SystemDir `json:"system"`
 	// NoEtcOverlay is the reason why /etc as a whole cannot be a layer of an overlay; "" if it can.
 	NoEtcOverlay string `json:"no_etc_overlay,omitempty"`
 	// Files are the files of /etc that a program needs and that say nothing about the host; a jail gets copies.
 	Files []string `json:"files"`
-	// ProcFiles lists the paths of Masks that exist here.
-	ProcFiles []ProcFile `json:"proc_files"`
-	// HardLimits are the caller's hard resource limits by name; -1 is no limit.
-	HardLimits map[string]int64 `json:"hard_limits"`
-	// Landlock is the ABI of the kernel's Landlock: landlock_create_ruleset(2); 0 if there is none.
-	Landlock int `json:"landlock,omitempty"`
-	// Confined is set if an AppArmor profile confines the caller. It is read only if the Spec names a profile.
-	Confined bool `json:"confined,omitempty"`
-	// Queues is set if the kernel has POSIX message queues (mq_overview(7)). It is read only if the kernel has
-	// Landlock.
-	Queues bool `json:"queues,omitempty"`
+	// ImageLacks lists the files of NetEtc that the Spec's root does not have.
+	ImageLacks []string `json:"image_lacks,omitempty"`
+	// ImageComplete means that the Spec's root has all directories and files on which the jail mounts something.
+	ImageComplete bool `json:"image_complete,omitempty"`
+	// CPUs are the processors that are online, as /sys/devices/system/cpu/online lists them; "" if it cannot be read.
+	CPUs string `json:"cpus,omitempty"`
+}
+
+// Shown is what the payload sees of the host's files beside the root.
+type Shown struct {
 	// Scratch is the directory that a payload without a mount namespace has for itself. The keeper makes it.
 	Scratch string `json:"scratch,omitempty"`
-	// Tasks is the number of processes and threads that the payload's user has already, where they count for the limit.
-	Tasks int64 `json:"tasks,omitempty"`
-	// LastCap is the highest capability that the kernel knows: capabilities(7).
-	LastCap int `json:"last_cap"`
 	// Sources are the files behind Spec.Rootfs ("rootfs") and Spec.Mounts ("mounts[2].source").
 	Sources map[string]*Source `json:"sources,omitempty"`
+	// Points are the mount points to be made in read-only directories.
+	Points []Points `json:"points,omitempty"`
+}
+
+// Protection is what the payload cannot change in writable mounts.
+type Protection struct {
 	// Protected are the paths of Spec.Protect, Unprotected those that it takes back, and Ghosts the files of the host.
 	Protected   []Protected `json:"protected,omitempty"`
 	Unprotected []string    `json:"unprotected,omitempty"`
 	Ghosts      []Ghost     `json:"-"`
 	Stores      []string    `json:"-"` // brig's own directories in a writable mount, to be made before the jail is
-	// Points are the mount points to be made in read-only directories.
-	Points []Points `json:"points,omitempty"`
-	// ImageLacks lists the files of NetEtc that the Spec's root does not have.
-	ImageLacks []string `json:"image_lacks,omitempty"`
-	// ImageComplete means that the Spec's root has all directories and files on which the jail mounts something.
-	ImageComplete bool `json:"image_complete,omitempty"`
+}
+
+// Groups is what the machine has for limits.
+type Groups struct {
 	// Cgroup is the layout of the control groups; nil where the Spec needs none.
 	Cgroup *cgroup.Layout `json:"cgroup,omitempty"`
 	// Devices are the block devices of Limits.IO, by its paths.
 	Devices map[string]Device `json:"devices,omitempty"`
-	// CPUs are the processors that are online, as /sys/devices/system/cpu/online lists them; "" if it cannot be read.
-	CPUs string `json:"cpus,omitempty"`
-	// Partial lists checks that could not be completed.
-	Partial []string `json:"partial,omitempty"`
-	// Env holds the variables that Spec.PassEnv lets through.
-	Env []string `json:"-"`
-	// Term is the caller's TERM.
-	Term string `json:"-"`
+}
+
+// Filters are the seccomp filters of the payload.
+type Filters struct {
 	// Filter is the compiled seccomp filter; nil without one. Profile is the file that it was compiled from, if it was.
 	Filter  []byte `json:"-"`
 	Profile []byte `json:"-"`
@@ -82,14 +122,25 @@ type Host struct {
 	FilterFlags uint `json:"filter_flags,omitempty"`
 	// FilterKills is set if a profile from a file kills for some call of the native ABI.
 	FilterKills bool `json:"filter_kills,omitempty"`
-	// NoListener is the reason why init cannot listen to the payload's filter; "" if it can.
-	NoListener string `json:"no_listener,omitempty"`
 	// FilterNotes are the parts of the profile that the library does not know.
 	FilterNotes []string `json:"filter_notes,omitempty"`
-	// IPv6 is set if the kernel makes IPv6 sockets. It is read only if the Spec wants sockets.
-	IPv6 bool `json:"ipv6,omitempty"`
+}
 
-	looking
+// Device is a block device's number.
+type Device struct{ Major, Minor uint32 }
+
+// Points are mount points that a directory of the host lacks, which the jail shows read-only. They are made in a layer
+// of the jail's own over it.
+type Points struct {
+	// After is the number of the caller's mounts that come before: 0 for a directory of the minimal root, otherwise the
+	// mount that shows the directory is the last of them.
+	After int    `json:"after,omitempty"`
+	Dir   string `json:"dir"` // of the jail, without the leading slash
+	// Names are relative to Dir. One that ends with a slash is a directory.
+	Names []string `json:"names"`
+	For   int      `json:"for,omitempty"` // the first of the caller's mounts that needs them
+
+	base string // what shows Dir
 }
 
 // ProcFile is a path of Masks.

@@ -7,7 +7,7 @@ import (
 )
 
 // lookLabels reads whether the kernel enforces what the labels of the Spec stand for.
-func (h *Host) lookLabels(s *spec.Spec) error {
+func (h *Machine) lookLabels(s *spec.Spec) error {
 	if s.AppArmor != "" {
 		h.lookAppArmor()
 	}
@@ -25,7 +25,7 @@ func (h *Host) lookLabels(s *spec.Spec) error {
 	return nil
 }
 
-func (h *Host) lookAppArmor() {
+func (h *Machine) lookAppArmor() {
 	if ReadText("/sys/module/apparmor/parameters/enabled") != "Y" {
 		h.Missing["apparmor"] = "AppArmor is not in force here (/sys/module/apparmor/parameters/enabled); boot with " +
 			"security=apparmor"

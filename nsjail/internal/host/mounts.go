@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/spec"
 )
@@ -16,6 +17,16 @@ type MountLine struct {
 	id, parent, dev, root, Point, Fstype string
 	readOnly                             bool
 }
+
+// table is a mount table, as /proc/self/mountinfo has it.
+type table []byte
+
+// below reports whether something is mounted below a directory.
+func (t table) below(dir string) bool {
+	return bytes.Contains(t, []byte(" "+strings.TrimSuffix(dir, "/")+"/"))
+}
+
+func (m *MountLine) point() string { return sys.MountPath(m.Point) }
 
 // ParseMounts reads the lines of mountinfo that contain a text; it looks at no others, because this is on the path of
 // every start, and a mount table can have thousands.

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path"
@@ -14,23 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Points are mount points that a directory of the host lacks, which the jail shows read-only. They are made in a layer
-// of the jail's own over it.
-type Points struct {
-	// After is the number of the caller's mounts that come before: 0 for a directory of the minimal root, otherwise the
-	// mount that shows the directory is the last of them.
-	After int    `json:"after,omitempty"`
-	Dir   string `json:"dir"` // of the jail, without the leading slash
-	// Names are relative to Dir. One that ends with a slash is a directory.
-	Names []string `json:"names"`
-	For   int      `json:"for,omitempty"` // the first of the caller's mounts that needs them
-
-	base string // what shows Dir
-}
-
 // lookPoints finds the mount points to be made. It leaves those that cannot be made: where a part of the path is no
 // directory, or has a link of a payload's, or where mounts of the host would be hidden.
-func (h *Host) lookPoints(s *spec.Spec) {
+func (h *looker) lookPoints() {
+	s := h.spec
 	h.Points = nil
 	if s.Tier == spec.TierProcess || h.Missing["overlay"] != "" {
 		return
@@ -41,7 +27,7 @@ func (h *Host) lookPoints(s *spec.Spec) {
 		case m.Type == spec.MountSymlink:
 			continue
 		case j < 0 && s.Rootfs.Path == "":
-			p.Dir, missing = h.lackingBelow("/", m.Target, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
+			p.Dir, missing = h.table.lackingBelow("/", m.Target, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
 			k := slices.IndexFunc(h.System, func(d SystemDir) bool { return d.Link == "" && sys.Under(p.Dir, d.Name) })
 			if k < 0 {
 				continue
@@ -53,7 +39,7 @@ func (h *Host) lookPoints(s *spec.Spec) {
 				continue
 			}
 			p.After = j + 1
-			p.Dir, missing = h.lackingBelow(fmt.Sprintf("/proc/self/fd/%d", src.Fd), strings.TrimPrefix(m.Target, at),
+			p.Dir, missing = h.table.lackingBelow(fmt.Sprintf("/proc/self/fd/%d", src.Fd), strings.TrimPrefix(m.Target, at),
 				unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_XDEV)
 			p.Dir, p.base = strings.TrimPrefix(path.Join(at, p.Dir), "/"), at
 		}
@@ -66,12 +52,7 @@ func (h *Host) lookPoints(s *spec.Spec) {
 		p.Names = []string{missing}
 		h.addPoints(p)
 	}
-	h.Points = slices.DeleteFunc(h.Points, func(p Points) bool { return p.After == 0 && h.mountsBelow("/"+p.Dir) })
-}
-
-// mountsBelow reports whether something is mounted below a directory of the host, which a layer over it would hide.
-func (h *Host) mountsBelow(dir string) bool {
-	return bytes.Contains(h.mounts, []byte(" "+strings.TrimSuffix(dir, "/")+"/"))
+	h.Points = slices.DeleteFunc(h.Points, func(p Points) bool { return p.After == 0 && h.table.below("/"+p.Dir) })
 }
 
 // CoveredBy returns the last of the mounts before one that shows something where its target is, or -1.
@@ -86,7 +67,7 @@ func CoveredBy(s *spec.Spec, i int) int {
 }
 
 // ShowsDir reports whether one of the caller's mounts shows a directory.
-func (h *Host) ShowsDir(s *spec.Spec, i int) bool {
+func (h *Shown) ShowsDir(s *spec.Spec, i int) bool {
 	switch m := s.Mounts[i]; m.Type {
 	case spec.MountFile, spec.MountData:
 		return false
@@ -99,7 +80,7 @@ func (h *Host) ShowsDir(s *spec.Spec, i int) bool {
 
 // lackingBelow returns the deepest directory below root that the path of a target leads to, without links and relative
 // to it, and what it lacks of the path; "" if that exists, or something that is no directory is in the way.
-func (h *Host) lackingBelow(root, target string, resolve uint64) (dir, missing string) {
+func (t table) lackingBelow(root, target string, resolve uint64) (dir, missing string) {
 	top, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", ""
@@ -127,7 +108,7 @@ func (h *Host) lackingBelow(root, target string, resolve uint64) (dir, missing s
 		}
 		dir, err = os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
 		unix.Close(fd)
-		if err != nil || !sys.Under(dir, base) || h.mountsBelow(dir) {
+		if err != nil || !sys.Under(dir, base) || t.below(dir) {
 			return "", ""
 		}
 		if missing = target; at != "." {
@@ -138,7 +119,7 @@ func (h *Host) lackingBelow(root, target string, resolve uint64) (dir, missing s
 }
 
 // addPoints adds points to those of the same mount: one layer has all of them, since overlays stack only twice.
-func (h *Host) addPoints(p Points) {
+func (h *Shown) addPoints(p Points) {
 	for i := range h.Points {
 		have := &h.Points[i]
 		if have.After != p.After || have.base != p.base {

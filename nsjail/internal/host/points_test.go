@@ -52,9 +52,9 @@ func TestPoints(t *testing.T) {
 		"a mount below":    {"", []spec.Mount{tmpfs("/usr/new")}, "1 1 0:1 / /usr/local rw", nil},
 		"and not there":    {"", []spec.Mount{tmpfs("/usr/lib/new")}, "1 1 0:1 / /usr/local rw", []Points{{Dir: "usr/lib", Names: []string{"new/"}}}},
 	} {
-		h := &Host{System: system, Missing: map[string]string{}, Sources: map[string]*Source{"mounts[0].source": {Path: dir, Fd: fd, Dir: true}}}
-		h.mounts = []byte(c.below)
-		h.lookPoints(&spec.Spec{Rootfs: spec.Rootfs{Path: c.root}, Mounts: c.mounts})
+		h := &Host{Root: Root{System: system}, Shown: Shown{Sources: map[string]*Source{"mounts[0].source": {Path: dir, Fd: fd, Dir: true}}}}
+		l := &looker{Host: h, table: table(c.below), spec: &spec.Spec{Rootfs: spec.Rootfs{Path: c.root}, Mounts: c.mounts}}
+		l.lookPoints()
 		for i := range h.Points {
 			h.Points[i].base = ""
 		}

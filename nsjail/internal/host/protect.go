@@ -19,7 +19,7 @@ import (
 
 // protector finds what Spec.Protect names.
 type protector struct {
-	h       *Host
+	h       *looker
 	s       *spec.Spec
 	areas   []area
 	ids     map[string]fileID   // of directories, by path
@@ -44,8 +44,9 @@ type area struct {
 }
 
 // lookProtect finds the paths that the Spec protects, and by which names they can be reached.
-func (h *Host) lookProtect(s *spec.Spec) error {
-	h.Protected, h.Ghosts, h.Unprotected, h.Stores = nil, nil, nil, nil
+func (h *looker) lookProtect() error {
+	s := h.spec
+	h.Protection = Protection{}
 	if len(s.Protect) == 0 && slices.IndexFunc(s.Mounts, func(m spec.Mount) bool { return m.Writes() }) < 0 {
 		return nil
 	}

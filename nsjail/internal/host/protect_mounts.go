@@ -26,7 +26,7 @@ type shown struct {
 // the host has mounted it twice (mount --bind).
 func (p *protector) otherMounts() {
 	var list []shown
-	table := ParseMounts(p.h.mounts, " - ")
+	table := ParseMounts(p.h.table, " - ")
 	for _, a := range p.areas {
 		if a.cow || p.err != nil {
 			continue
@@ -81,8 +81,6 @@ func within(file, dir string) (rel string, ok bool) {
 	rest, ok := strings.CutPrefix(file, strings.TrimSuffix(dir, "/"))
 	return strings.TrimPrefix(rest, "/"), ok && (rest == "" || rest[0] == '/')
 }
-
-func (m *MountLine) point() string { return sys.MountPath(m.Point) }
 
 func (m *MountLine) place() place { return place{m.dev, sys.MountPath(m.root)} }
 

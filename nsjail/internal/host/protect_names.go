@@ -30,12 +30,6 @@ func (p *protector) own() {
 	p.storing = false
 }
 
-// breakLink returns the command that makes a file of its own of a second name.
-func breakLink(path string) string {
-	own, other := words.Shell(path), words.Shell(path+".new")
-	return "break the link: cp -p " + own + " " + other + " && mv " + other + " " + own
-}
-
 // remedy returns how to take a path back.
 func (p *protector) remedy(full string) string {
 	if p.storing {

@@ -16,7 +16,7 @@ func TestPlaceOfWhatIsGone(t *testing.T) {
 	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	must.Do(t, os.WriteFile(dir+"/there", nil, 0o600))
 	table := ParseMounts(must.Get(sys.Mounts())(t), " - ")
-	p := &protector{h: &Host{}, s: &spec.Spec{}, held: map[string]string{}}
+	p := &protector{h: &looker{Host: &Host{}}, s: &spec.Spec{}, held: map[string]string{}}
 	there, ok := p.placeOf(table, dir+"/there")
 	gone, still := p.placeOf(table, dir+"/gone")
 	if p.err != nil || !ok || still || gone.dev != there.dev || filepath.Dir(gone.path) != filepath.Dir(there.path) {

@@ -30,20 +30,13 @@ const (
 // resolveCached is RESOLVE_CACHED of openat2(2), which package unix lacks.
 const resolveCached = 0x20
 
-// looking is what Look needs while it looks.
-type looking struct {
-	ctx    context.Context
-	until  time.Time // the end of the jail's time, or zero
-	bound  int64     // bytes of the files that are shown as copies
-	mounts []byte    // /proc/self/mountinfo
-	// remote are the mounts whose file system another process or machine answers for, and below whether those below a
-	// source are looked into.
-	remote []MountLine
-	below  bool
+// remote asks the file systems for which another process or machine answers whether they do.
+type remote struct {
+	ctx    context.Context // nothing is waited for when it has ended; nil for no end
+	until  time.Time       // the end of the jail's time, or zero
+	mounts []MountLine     // of such file systems
+	below  bool            // those below a source are looked into
 }
-
-// Within bounds what a Host waits for while it looks: it ends with the context, and at a time unless that is zero.
-func (h *Host) Within(ctx context.Context, until time.Time) { h.ctx, h.until = ctx, until }
 
 // isRemote reports whether another process or machine answers for a type of file system: filesystems(5), fuse(4). One
 // at / is left out, since nothing works without it.
@@ -79,31 +72,31 @@ func remoteMounts(mountinfo []byte) (list []MountLine) {
 
 // openPath is open(2) with O_PATH. Where the machine has remote mounts, a path that the kernel does not have in memory
 // (RESOLVE_CACHED, ≥ 5.12) is asked for by a process of its own first.
-func (h *Host) openPath(key, source, path string) (int, error) {
-	if len(h.remote) > 0 {
+func (r *remote) openPath(key, source, path string) (int, error) {
+	if len(r.mounts) > 0 {
 		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolveCached}
 		if fd, err := unix.Openat2(unix.AT_FDCWD, path, &how); err == nil {
 			return fd, nil
 		}
-		if err := h.ask(path); err != nil {
-			return -1, h.silent(key, source, path, h.onTheWay(path), err)
+		if err := r.ask(path); err != nil {
+			return -1, r.silent(key, source, path, r.onTheWay(path), err)
 		}
 	}
 	return sys.Retry(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0) })
 }
 
 // onTheWay returns the remote mount that does not answer for a path: by its text, or the first one that is silent.
-func (h *Host) onTheWay(path string) *MountLine {
+func (r *remote) onTheWay(path string) *MountLine {
 	var found *MountLine
-	for i := range h.remote {
-		m := &h.remote[i]
+	for i := range r.mounts {
+		m := &r.mounts[i]
 		if sys.Under(path, m.point()) && (found == nil || len(found.Point) < len(m.Point)) {
 			found = m
 		}
 	}
-	for i := range h.remote {
-		if found == nil && h.ask(h.remote[i].point()) != nil {
-			return &h.remote[i]
+	for i := range r.mounts {
+		if found == nil && r.ask(r.mounts[i].point()) != nil {
+			return &r.mounts[i]
 		}
 	}
 	return found
@@ -111,8 +104,8 @@ func (h *Host) onTheWay(path string) *MountLine {
 
 // answers returns an error if a remote mount at an open source, or below it, does not answer. Only then may calls on it
 // wait for its server.
-func (h *Host) answers(key, source string, fd int) error {
-	if len(h.remote) == 0 {
+func (r *remote) answers(key, source string, fd int) error {
+	if len(r.mounts) == 0 {
 		return nil
 	}
 	var st unix.Statx_t // the mount's id costs no request
@@ -124,13 +117,13 @@ func (h *Host) answers(key, source string, fd int) error {
 	if err != nil {
 		return sourceError(key, source, err, "check the file system")
 	}
-	for i := range h.remote {
-		m := &h.remote[i]
-		if id := strconv.FormatUint(st.Mnt_id, 10); m.id != id && !(h.below && sys.Under(m.point(), real)) {
+	for i := range r.mounts {
+		m := &r.mounts[i]
+		if id := strconv.FormatUint(st.Mnt_id, 10); m.id != id && !(r.below && sys.Under(m.point(), real)) {
 			continue
 		}
-		if err := h.ask(m.point()); err != nil {
-			return h.silent(key, source, real, m, err)
+		if err := r.ask(m.point()); err != nil {
+			return r.silent(key, source, real, m, err)
 		}
 	}
 	return nil
@@ -139,7 +132,7 @@ func (h *Host) answers(key, source string, fd int) error {
 var errSilent = errors.New("does not answer")
 
 // silent is the error about a mount. real is the absolute path of source.
-func (h *Host) silent(key, source, real string, m *MountLine, err error) error {
+func (r *remote) silent(key, source, real string, m *MountLine, err error) error {
 	name, kind := source, ""
 	if m != nil {
 		kind = " (" + m.Fstype + ")"
@@ -149,8 +142,8 @@ func (h *Host) silent(key, source, real string, m *MountLine, err error) error {
 	}
 	e := spec.HostError(key, words.Quote(name)+kind+" "+err.Error(), "start the server of this file system again, "+
 		"or unmount it: umount -l, or fusermount -u")
-	if h.ctx != nil && h.ctx.Err() != nil {
-		return errors.Join(e, h.ctx.Err())
+	if r.ctx != nil && r.ctx.Err() != nil {
+		return errors.Join(e, r.ctx.Err())
 	}
 	return e
 }
@@ -163,7 +156,7 @@ var asked struct {
 
 // ask returns an error if the server of a file system has gone or does not answer in time. A process that waits for it
 // is left behind: not even SIGKILL ends one whose request the server has read. There is at most one for a path.
-func (h *Host) ask(path string) error {
+func (r *remote) ask(path string) error {
 	asked.Lock()
 	waits := asked.paths[path]
 	asked.Unlock()
@@ -177,7 +170,7 @@ func (h *Host) ask(path string) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err == nil {
 		defer unix.Close(fd)
-		err = h.await(fd)
+		err = r.await(fd)
 	}
 	if err != nil {
 		leave(path, pid)
@@ -196,10 +189,10 @@ func (h *Host) ask(path string) error {
 }
 
 // await waits for the end of a process.
-func (h *Host) await(pidfd int) error {
+func (r *remote) await(pidfd int) error {
 	end := time.Now().Add(answerTime)
-	if !h.until.IsZero() && h.until.Before(end) {
-		end = h.until
+	if !r.until.IsZero() && r.until.Before(end) {
+		end = r.until
 	}
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, int(pollTime.Milliseconds()))
@@ -208,7 +201,7 @@ func (h *Host) await(pidfd int) error {
 			return nil
 		case err != nil && err != unix.EINTR:
 			return os.NewSyscallError("poll", err)
-		case time.Now().After(end), h.ctx != nil && h.ctx.Err() != nil:
+		case time.Now().After(end), r.ctx != nil && r.ctx.Err() != nil:
 			return errSilent
 		}
 	}

@@ -15,3 +15,9 @@ func sourceError(key, path string, err error, remedy string) error {
 	}
 	return e
 }
+
+// breakLink returns the command that makes a file of its own of a second name.
+func breakLink(path string) string {
+	own, other := words.Shell(path), words.Shell(path+".new")
+	return "break the link: cp -p " + own + " " + other + " && mv " + other + " " + own
+}

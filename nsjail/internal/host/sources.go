@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -18,11 +17,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LookSources opens every file of the host that the Spec names, once, before the payload exists.
-func (h *Host) LookSources(s *spec.Spec) error {
+// lookSources opens every file of the host that the Spec names, once, before the payload exists.
+func (h *looker) lookSources() error {
+	s := h.spec
 	if s.Rootfs.Path != "" || len(s.Mounts) > 0 {
-		h.remote = remoteMounts(h.mounts)
-		h.below = s.Tier != spec.TierProcess // which is not searched
+		h.remote.mounts = remoteMounts(h.table)
+		h.remote.below = s.Tier != spec.TierProcess // which is not searched
 	}
 	if s.Rootfs.Path != "" {
 		src, err := h.open("rootfs", s.Rootfs.Path)
@@ -46,7 +46,7 @@ func (h *Host) LookSources(s *spec.Spec) error {
 			if s.Tier == spec.TierProcess { // it can make no socket, and the file is not shown elsewhere
 				continue
 			}
-			if err := h.channels(s, key, m, src); err != nil {
+			if err := h.channels(key, m, src); err != nil {
 				return err
 			}
 			if !m.Writable && !m.Live && !src.Dir {
@@ -73,16 +73,17 @@ func (h *Host) LookSources(s *spec.Spec) error {
 			return err
 		}
 	}
-	h.lookPoints(s)
-	if err := h.hardLinks(s); err != nil {
+	h.lookPoints()
+	if err := h.hardLinks(); err != nil {
 		return err
 	}
-	return h.lookProtect(s)
+	return h.lookProtect()
 }
 
-// LookRoot opens the Spec's root again where it is the only source and no mount has changed since LookSources looked at
+// lookRoot opens the Spec's root again where it is the only source and no mount has changed since lookSources looked at
 // it. If its identity has not changed either, nothing else of it has.
-func (h *Host) LookRoot(s *spec.Spec, was *Source) error {
+func (h *looker) lookRoot(was *Source) error {
+	s := h.spec
 	fd, err := unix.Open(was.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return sourceError("rootfs", s.Rootfs.Path, err, "name a path that exists")
@@ -99,12 +100,12 @@ func (h *Host) LookRoot(s *spec.Spec, was *Source) error {
 	return nil
 }
 
-func (h *Host) open(key, path string) (*Source, error) {
+func (h *looker) open(key, path string) (*Source, error) {
 	abs, err := sys.Abs(path)
 	if err != nil {
 		return nil, sourceError(key, path, err, "name a path that exists")
 	}
-	fd, err := h.openPath(key, path, abs)
+	fd, err := h.remote.openPath(key, path, abs)
 	var told *spec.Error
 	if errors.As(err, &told) {
 		return nil, err
@@ -124,7 +125,7 @@ func (h *Host) open(key, path string) (*Source, error) {
 
 // openMount opens the source of a bind or a cow. A file that the caller holds is not looked up again: the path may lead
 // to another one by now. Where the jail opens the path itself, it checks that it has got this file.
-func (h *Host) openMount(key string, m spec.Mount) (*Source, error) {
+func (h *looker) openMount(key string, m spec.Mount) (*Source, error) {
 	if m.Held == nil {
 		return h.open(key, m.Source)
 	}
@@ -136,10 +137,10 @@ func (h *Host) openMount(key string, m spec.Mount) (*Source, error) {
 }
 
 // examine adds an open source to the Host, with its type, device and inode from fstat(2).
-func (h *Host) examine(key, path string, src *Source) (*Source, error) {
+func (h *looker) examine(key, path string, src *Source) (*Source, error) {
 	h.Sources[key] = src
 	fd, abs := src.Fd, src.Path
-	if err := h.answers(key, path, fd); err != nil {
+	if err := h.remote.answers(key, path, fd); err != nil {
 		return nil, err
 	}
 	var st, root unix.Stat_t
@@ -148,11 +149,12 @@ func (h *Host) examine(key, path string, src *Source) (*Source, error) {
 	}
 	src.Dev, src.Ino, src.UID, src.GID = uint64(st.Dev), st.Ino, int(st.Uid), int(st.Gid)
 	src.Mode = st.Mode
-	src.Stays = h.stays(src, root.Dev)
+	src.Stays = src.stays(root.Dev, h.table)
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 		src.Dir = true
-		if src.NoOverlay = h.noOverlay(abs); strings.ContainsAny(abs, "\n") {
+		o := overlays{h.Missing["overlay"], h.table}
+		if src.NoOverlay = o.no(abs); strings.ContainsAny(abs, "\n") {
 			src.NoOverlay = "its name has a newline"
 		}
 		src.Root = root.Dev == st.Dev && root.Ino == st.Ino
@@ -170,7 +172,7 @@ func (h *Host) examine(key, path string, src *Source) (*Source, error) {
 
 // stays reports whether a source is in the root file system or in a tmpfs, and has no mount point below it. Unmounting
 // a tmpfs frees no device and writes no data, so the caller cannot tell whether it has happened yet.
-func (h *Host) stays(src *Source, root uint64) bool {
+func (src *Source) stays(root uint64, mounts table) bool {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(src.Fd, &fs); err != nil || src.Dev != root && fs.Type != unix.TMPFS_MAGIC {
 		return false
@@ -179,7 +181,7 @@ func (h *Host) stays(src *Source, root uint64) bool {
 	if err != nil || strings.ContainsAny(path, " \t\n\\") { // the mount table has escapes for these
 		return false
 	}
-	return !bytes.Contains(h.mounts, []byte(" "+strings.TrimSuffix(path, "/")+"/"))
+	return !mounts.below(path)
 }
 
 // maxBoundCopy bounds the file behind a read-only bind that is shown as a copy, and maxBoundCopies all of them: locks,
@@ -191,7 +193,7 @@ const (
 
 // copyBound reads a file of which a read-only bind shows a copy. A file that is not on storage (proc(5), sysfs), is too
 // large, or is not readable for the caller stays a bind.
-func (h *Host) copyBound(src *Source) error {
+func (h *looker) copyBound(src *Source) error {
 	var st unix.Statfs_t
 	link := "/proc/self/fd/" + strconv.Itoa(src.Fd)
 	if err := unix.Fstatfs(src.Fd, &st); err != nil || !layers(int64(st.Type)) && st.Type != unix.OVERLAYFS_SUPER_MAGIC {
@@ -211,12 +213,12 @@ func (h *Host) copyBound(src *Source) error {
 	return nil
 }
 
-func (h *Host) copyFile(key, path string) error {
-	if len(h.remote) > 0 { // the file may be on one of them
+func (h *looker) copyFile(key, path string) error {
+	if len(h.remote.mounts) > 0 { // the file may be on one of them
 		var told *spec.Error
-		fd, err := h.openPath(key, path, path)
+		fd, err := h.remote.openPath(key, path, path)
 		if err == nil {
-			err = h.answers(key, path, fd)
+			err = h.remote.answers(key, path, fd)
 			_ = unix.Close(fd) // O_PATH
 		}
 		if errors.As(err, &told) {
@@ -263,7 +265,8 @@ func readRegular(path string, most spec.Bytes) ([]byte, error) {
 // lookOwner chooses the payload's uid where root lacks CAP_SYS_ADMIN or CAP_SYS_PTRACE, as in docker's default
 // container. Such a root cannot map the owner of a bind to the payload (mount_setattr(2)). So the payload runs as the
 // owner of the writable binds, as if that user had called brig, but never as root.
-func (h *Host) lookOwner(s *spec.Spec) error {
+func (h *looker) lookOwner() error {
+	s := h.spec
 	if !h.Drop || h.Missing["idmap"] == "" || slices.Contains(s.Optional, "idmap") {
 		return nil
 	}

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LookMounts reads the caller's mount table.
-func (h *Host) LookMounts(*spec.Spec) (err error) {
-	h.mounts, err = sys.Mounts()
+// lookTable reads the caller's mount table.
+func (l *looker) lookTable() (err error) {
+	l.table, err = sys.Mounts()
 	return err
 }
 
@@ -29,11 +29,8 @@ func unmask(why, status string) string {
 		"--security-opt unmask=ALL" + filter + "; in a brig jail: --seccomp unconfined outside, --optional proc inside)"
 }
 
-func (h *Host) lookSystem(s *spec.Spec) error {
-	if err := h.LookMounts(s); err != nil {
-		return err
-	}
-	if why := NoProc(h.mounts); why != "" {
+func (h *looker) lookSystem() error {
+	if why := NoProc(h.table); why != "" {
 		h.Missing["proc"] = unmask(why, ReadText("/proc/self/status"))
 	}
 	if unix.Access("/sys/module/overlay", unix.F_OK) != nil { // built in without parameters, or missing
@@ -52,17 +49,17 @@ func (h *Host) lookSystem(s *spec.Spec) error {
 			h.ProcFiles = append(h.ProcFiles, ProcFile{f, st.Mode&unix.S_IFMT == unix.S_IFDIR})
 		}
 	}
-	if s.Rootfs.Path != "" {
+	if h.spec.Rootfs.Path != "" {
 		return nil
 	}
-	return h.lookUsr(s)
+	return h.lookUsr(h.spec, overlays{h.Missing["overlay"], h.table})
 }
 
 // unasked is the reason for no overlay of a directory before anything of it is shown.
 const unasked = "nothing of it is shown"
 
 // lookUsr reads what the minimal root takes from the host.
-func (h *Host) lookUsr(s *spec.Spec) error {
+func (h *Root) lookUsr(s *spec.Spec, o overlays) error {
 	for _, name := range []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"} {
 		var st unix.Stat_t
 		err := unix.Lstat("/"+name, &st)
@@ -79,23 +76,29 @@ func (h *Host) lookUsr(s *spec.Spec) error {
 				return err
 			}
 		case unix.S_IFDIR:
-			d.NoOverlay = h.noOverlay("/" + name)
+			d.NoOverlay = o.no("/" + name)
 		default:
 			continue
 		}
 		h.System = append(h.System, d)
 	}
 	h.CPUs = ReadText("/sys/devices/system/cpu/online")
-	return h.lookEtc(s)
+	return h.lookEtc(s, o)
 }
 
-// noOverlay returns why a directory cannot be a lower layer, or "".
-func (h *Host) noOverlay(dir string) string {
-	if why := h.Missing["overlay"]; why != "" {
-		return why
+// overlays tells which directories can be lower layers.
+type overlays struct {
+	missing string // why the kernel has no overlays, or ""
+	table   table
+}
+
+// no returns why a directory cannot be a lower layer, or "".
+func (o *overlays) no(dir string) string {
+	if o.missing != "" {
+		return o.missing
 	}
 	// a mount point below it would be hidden, and the kernel refuses to clone it (EINVAL)
-	if bytes.Contains(h.mounts, []byte(" "+strings.TrimSuffix(dir, "/")+"/")) {
+	if o.table.below(dir) {
 		return "there are mounts below " + dir
 	}
 	var st unix.Statfs_t

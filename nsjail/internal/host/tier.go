@@ -15,7 +15,8 @@ import (
 
 // lookTier reads what a jail without namespaces needs: its filter, the place for its own directory, and how many
 // processes its user has.
-func (h *Host) lookTier(s *spec.Spec) error {
+func (h *looker) lookTier() error {
+	s := h.spec
 	if s.Tier != spec.TierProcess {
 		return nil
 	}
@@ -34,7 +35,7 @@ func (h *Host) lookTier(s *spec.Spec) error {
 	if owns {
 		h.Tasks = tasks(h.PayloadUID)
 	}
-	if err := h.tierGit(s); err != nil {
+	if err := h.tierGit(); err != nil {
 		return err
 	}
 	for i, m := range s.Mounts {
@@ -52,7 +53,7 @@ const OrTier = "or run it without namespaces, which is weaker: --tier process (t
 	"names and processes, and nothing in a writable directory is protected; brig help tier)"
 
 // HasTier reports whether the kernel has what spec.TierProcess needs.
-func (h *Host) HasTier() bool { return h.Landlock >= landlock.ScopeABI }
+func (h *Machine) HasTier() bool { return h.Landlock >= landlock.ScopeABI }
 
 // tasks counts the processes and threads of a user: proc(5). RLIMIT_NPROC counts them all.
 func tasks(uid int) (n int64) {

@@ -12,7 +12,8 @@ import (
 
 // tierGit refuses a writable directory of a git repository, or one that holds some: git(1) of the host would execute
 // what the payload has written there. Landlock cannot take back a part of a directory, and nothing is mounted.
-func (h *Host) tierGit(s *spec.Spec) error {
+func (h *looker) tierGit() error {
+	s := h.spec
 	var dirs, fields []string
 	for i, m := range s.Mounts {
 		src := h.Sources[spec.SourceKey(i)]

@@ -22,7 +22,8 @@ const maxWalk = 4096
 // channels refuses a bind through which the payload could reach a process of the host: a read-only mount stops neither
 // connect(2) to a socket nor open(2) of a FIFO for writing. A private overlay does, so only what is shared live is
 // searched.
-func (h *Host) channels(s *spec.Spec, key string, m spec.Mount, src *Source) error {
+func (h *looker) channels(key string, m spec.Mount, src *Source) error {
+	s := h.spec
 	if !src.Dir || slices.Contains(s.Optional, "sockets") || !m.Writable && !m.Live && src.NoOverlay == "" {
 		return nil
 	}
@@ -47,7 +48,7 @@ func (h *Host) channels(s *spec.Spec, key string, m spec.Mount, src *Source) err
 // closed reports whether the payload can neither read nor write a FIFO or a socket of somebody else's: connect(2) takes
 // write permission. An ordinary user's payload is that user. In root's idmapped mounts it is the source's owner, and
 // nobody may write to an inode of another user; below them may be others, where it is a user whom nothing belongs to.
-func (h *Host) closed(s *spec.Spec, src *Source, dirfd int, name string) bool {
+func (h *looker) closed(s *spec.Spec, src *Source, dirfd int, name string) bool {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dirfd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return false
@@ -84,7 +85,8 @@ type fileID struct{ dev, ino uint64 }
 
 // hardLinks refuses a read-only bind inside of a writable one if the payload could write to a file of it by another
 // name in the writable one (link(2)).
-func (h *Host) hardLinks(s *spec.Spec) error {
+func (h *looker) hardLinks() error {
+	s := h.spec
 	for i, w := range s.Mounts {
 		if w.Type != spec.MountBind || !w.Writable {
 			continue
@@ -125,7 +127,7 @@ func (h *Host) hardLinks(s *spec.Spec) error {
 }
 
 // linkedFiles adds the files of a read-only bind that have more than one name.
-func (h *Host) linkedFiles(key string, m spec.Mount, to map[fileID]string) error {
+func (h *looker) linkedFiles(key string, m spec.Mount, to map[fileID]string) error {
 	src := h.Sources[key]
 	if !src.Dir {
 		var st unix.Stat_t
@@ -158,7 +160,7 @@ func identify(dirfd int, e os.DirEntry) (id fileID, links uint64) {
 type visitor func(dirfd int, path string, e os.DirEntry) error
 
 // walk visits the first maxWalk entries of a source's tree, and notes if there are more.
-func (h *Host) walk(key, source string, src *Source, visit visitor) error {
+func (h *looker) walk(key, source string, src *Source, visit visitor) error {
 	seen := 0
 	err := walk(src.Fd, ".", "", &seen, 0, visit)
 	var e *spec.Error

@@ -44,7 +44,7 @@ func StoreDir() (string, error) {
 
 // lookUpper finds out whether the changes of a mount can be kept where they are to be. For those on disk it adds the
 // directory, which is made when the jail is.
-func (h *Host) lookUpper(mount int, m spec.Mount) error {
+func (h *looker) lookUpper(mount int, m spec.Mount) error {
 	lower := h.Sources[spec.SourceKey(mount)]
 	if m.Store != spec.StoreDisk {
 		if lower.NoUpper = noTmpfsUpper(); lower.NoUpper == "" || !m.MayUseDisk() {

@@ -37,7 +37,8 @@ func (m *Mode) facts(s *spec.Spec, h *host.Host) *host.Host {
 	if m.Root == nil && m.UID == 0 {
 		return h
 	}
-	c := h.Copy()
+	v := *h
+	c := &v
 	if m.UID != 0 {
 		c.PayloadUID, c.PayloadGID = m.UID, m.GID
 	}

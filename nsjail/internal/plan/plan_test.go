@@ -127,12 +127,14 @@ func diff(a, b string) string {
 
 // ordinaryHost is a Debian-like machine whose caller is an ordinary user.
 func ordinaryHost() *host.Host {
-	h := &host.Host{Kernel: host.Kernel{Major: 6, Minor: 1}, UID: 1000, GID: 1000, PayloadUID: 1000, PayloadGID: 1000, LastCap: 1, Landlock: 2, Queues: true, Missing: map[string]string{},
-		System: []host.SystemDir{{Name: "usr"}, {Name: "bin", Link: "usr/bin"}, {Name: "lib", Link: "usr/lib"}, {Name: "etc/alternatives"}, {Name: "etc/fonts"},
-			{Name: "etc/localtime", Link: "/usr/share/zoneinfo/Europe/Vienna"}},
-		Files: []string{"etc/ld.so.cache", "etc/services"}, CPUs: "0-1", ProcFiles: []host.ProcFile{{Name: "acpi", Dir: true}, {Name: "kcore", Dir: false}, {Name: "sys", Dir: true}},
-		Term: "xterm", Filter: make([]byte, 8*100), HardLimits: map[string]int64{},
-		Sources: map[string]*host.Source{}}
+	h := &host.Host{
+		Machine: host.Machine{Kernel: host.Kernel{Major: 6, Minor: 1}, LastCap: 1, Landlock: 2, Queues: true, Missing: map[string]string{},
+			ProcFiles: []host.ProcFile{{Name: "acpi", Dir: true}, {Name: "kcore", Dir: false}, {Name: "sys", Dir: true}}},
+		Caller: host.Caller{UID: 1000, GID: 1000, PayloadUID: 1000, PayloadGID: 1000, Term: "xterm", HardLimits: map[string]int64{}},
+		Root: host.Root{System: []host.SystemDir{{Name: "usr"}, {Name: "bin", Link: "usr/bin"}, {Name: "lib", Link: "usr/lib"}, {Name: "etc/alternatives"}, {Name: "etc/fonts"},
+			{Name: "etc/localtime", Link: "/usr/share/zoneinfo/Europe/Vienna"}}, Files: []string{"etc/ld.so.cache", "etc/services"}, CPUs: "0-1"},
+		Filters: host.Filters{Filter: make([]byte, 8*100)},
+		Shown:   host.Shown{Sources: map[string]*host.Source{}}}
 	for _, name := range spec.RlimitNames() {
 		h.HardLimits[name] = -1
 	}

@@ -1,0 +1,106 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"brig/internal/sys"
+	"brig/nsjail/internal/launcher"
+	"brig/nsjail/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// SameIDs refuses a caller whose real and effective ids differ: a set-user-ID or set-group-ID brig, or a child of one.
+// The kernel then hides its processes from each other (proc(5), PR_SET_DUMPABLE), and whose jail is meant is not clear.
+func SameIDs() error {
+	uid, euid, gid, egid := os.Getuid(), os.Geteuid(), os.Getgid(), os.Getegid()
+	if uid == euid && gid == egid {
+		return nil
+	}
+	return spec.CallerError("identity", fmt.Sprintf("the real and the effective ids of brig differ: uid %d and %d, "+
+		"gid %d and %d", uid, euid, gid, egid), fmt.Sprintf("start it with one of them, as in setpriv --reuid %d --regid %d "+
+		"--clear-groups brig, and without a set-user-ID or set-group-ID bit", euid, egid))
+}
+
+// lookIdentity finds whom the payload runs as. missing gets why binds cannot be idmapped.
+func (h *Caller) lookIdentity(missing map[string]string) error {
+	h.PayloadUID, h.PayloadGID = h.UID, h.GID
+	h.HardLimits = map[string]int64{}
+	for name, r := range spec.RlimitNumbers() {
+		var l unix.Rlimit
+		if err := unix.Getrlimit(r, &l); err != nil {
+			return os.NewSyscallError("getrlimit "+name, err)
+		}
+		h.HardLimits[name] = int64(l.Max) // RLIM_INFINITY is -1
+	}
+	if h.UID != 0 {
+		return nil
+	}
+	if real, err := hostRoot(); err != nil || !real {
+		return err // root of a user namespace only: already an ordinary user of the host
+	}
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&hdr, &data[0]); err != nil {
+		return os.NewSyscallError("capget", err)
+	}
+	need := uint32(1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID)
+	if data[0].Effective&need != need {
+		return spec.HostError("identity", "root without CAP_SETUID and CAP_SETGID cannot become another user, and the "+
+			"payload is never the host's root",
+			"run brig as an ordinary user, or give the container these capabilities")
+	}
+	h.Drop, h.Kept = true, data[0].Permitted&(1<<unix.CAP_DAC_OVERRIDE)
+	h.PayloadUID = launcher.PayloadID()
+	h.PayloadGID = h.PayloadUID
+	if data[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
+		missing["idmap"] = "CAP_SYS_ADMIN is missing"
+	} else if data[0].Effective&(1<<unix.CAP_SYS_PTRACE) == 0 { // for another user's /proc/PID/ns
+		missing["idmap"] = "CAP_SYS_PTRACE is missing"
+	}
+	return nil
+}
+
+// hostRoot reports whether uid 0 here is the host's root. It returns an error if there are no other ids for the
+// payload.
+func hostRoot() (bool, error) {
+	m, err := sys.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return false, err
+	}
+	f := strings.Fields(string(m))
+	if len(f) != 3 || f[0] != "0" || f[1] != "0" {
+		return false, nil
+	}
+	if count, err := strconv.ParseInt(f[2], 10, 64); err != nil || count >= launcher.PayloadIDs+launcher.PayloadIDCount {
+		return true, err
+	}
+	// In nested user namespaces the map shows ids of the outer namespace, whose root need not be the host's. The host's
+	// root owns /proc/sys: if it is not mapped here, stat(2) shows the overflow uid (user_namespaces(7)).
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/sys", &st); err == nil && st.Uid != 0 {
+		return false, nil
+	}
+	return false, spec.CallerError("identity", "this user namespace has the host's root and too few other ids "+
+		"(/proc/self/uid_map), and the payload is never the host's root",
+		"run brig outside of `unshare -r`, or as an ordinary user")
+}
+
+// LookEnv returns the caller's variables that Spec.PassEnv names, and its TERM, which BuildEnv uses if the Spec has a
+// terminal.
+func LookEnv(s *spec.Spec) (env []string, term string, err error) {
+	if s.TTY {
+		term = os.Getenv("TERM")
+	}
+	env, err = spec.PassEnv(append([]string{"TZ"}, s.PassEnv...), syscall.Environ())
+	return env, term, err
+}
+
+func (l *looker) lookEnv() (err error) {
+	l.Env, l.Term, err = LookEnv(l.spec)
+	return err
+}
