@@ -6,8 +6,8 @@ import (
 	"brig/cgroup"
 )
 
-// Host holds every fact of the machine that Resolve uses. Look reads it; a test can invent one. Nothing changes it after
-// that. Its JSON form has the fields of all parts side by side.
+// Host holds every fact of the machine that Resolve uses. Look reads it; a test can invent one. Its JSON form has the
+// fields of all parts side by side.
 type Host struct {
 	Machine
 	Caller

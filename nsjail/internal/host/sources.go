@@ -1,10 +1,7 @@
 package host
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -25,15 +22,9 @@ func (h *looker) lookSources() error {
 		h.remote.below = s.Tier != spec.TierProcess // which is not searched
 	}
 	if s.Rootfs.Path != "" {
-		src, err := h.open("rootfs", s.Rootfs.Path)
-		if err != nil {
+		if err := h.lookImage(); err != nil {
 			return err
 		}
-		if !src.Dir {
-			return sourceError("rootfs.path", s.Rootfs.Path, unix.ENOTDIR, "name a directory tree")
-		}
-		h.ImageLacks = h.lacking(src, s.Net)
-		h.ImageComplete = h.complete(src, s)
 	}
 	for i, m := range s.Mounts {
 		key := spec.SourceKey(i)
@@ -78,6 +69,20 @@ func (h *looker) lookSources() error {
 		return err
 	}
 	return h.lookProtect()
+}
+
+// lookImage opens the tree of Spec.Rootfs.
+func (h *looker) lookImage() error {
+	src, err := h.open("rootfs", h.spec.Rootfs.Path)
+	if err != nil {
+		return err
+	}
+	if !src.Dir {
+		return sourceError("rootfs.path", h.spec.Rootfs.Path, unix.ENOTDIR, "name a directory tree")
+	}
+	h.ImageLacks = h.lacking(src, h.spec.Net)
+	h.ImageComplete = h.complete(src, h.spec)
+	return nil
 }
 
 // lookRoot opens the Spec's root again where it is the only source and no mount has changed since lookSources looked at
@@ -182,84 +187,6 @@ func (src *Source) stays(root uint64, mounts table) bool {
 		return false
 	}
 	return !mounts.below(path)
-}
-
-// maxBoundCopy bounds the file behind a read-only bind that is shown as a copy, and maxBoundCopies all of them: locks,
-// leases and watches of a file itself would cross to the host.
-const (
-	MaxBoundCopy   = 1 << 20
-	maxBoundCopies = 2 << 20
-)
-
-// copyBound reads a file of which a read-only bind shows a copy. A file that is not on storage (proc(5), sysfs), is too
-// large, or is not readable for the caller stays a bind.
-func (h *looker) copyBound(src *Source) error {
-	var st unix.Statfs_t
-	link := "/proc/self/fd/" + strconv.Itoa(src.Fd)
-	if err := unix.Fstatfs(src.Fd, &st); err != nil || !layers(int64(st.Type)) && st.Type != unix.OVERLAYFS_SUPER_MAGIC {
-		src.NoOverlay = fmt.Sprintf("file system type %#x is not known to hold files alone", st.Type)
-		return nil
-	}
-	b, err := readRegular(link, spec.Bytes(min(MaxBoundCopy, maxBoundCopies-h.bound)))
-	switch {
-	case errors.Is(err, unix.EACCES):
-		src.NoOverlay = "this user cannot read it"
-	case err == nil:
-		h.bound += int64(len(b))
-		src.Copied, src.Content = true, string(b)
-	case !errors.Is(err, errTooLarge):
-		return sourceError("mounts", src.Path, err, "name a readable file")
-	}
-	return nil
-}
-
-func (h *looker) copyFile(key, path string) error {
-	if len(h.remote.mounts) > 0 { // the file may be on one of them
-		var told *spec.Error
-		fd, err := h.remote.openPath(key, path, path)
-		if err == nil {
-			err = h.remote.answers(key, path, fd)
-			_ = unix.Close(fd) // O_PATH
-		}
-		if errors.As(err, &told) {
-			return err
-		}
-	}
-	b, err := readRegular(path, spec.MaxFileCopy)
-	switch {
-	case errors.Is(err, errNotRegular):
-		return sourceError(key, path, err, "name a regular file, or bind it")
-	case errors.Is(err, errTooLarge):
-		return sourceError(key, path, err, "bind it with --ro-bind instead")
-	case err != nil:
-		return sourceError(key, path, err, "name a readable file")
-	}
-	h.Sources[key] = &Source{Path: path, Content: string(b), Fd: -1, Stays: true}
-	return nil
-}
-
-var (
-	errNotRegular = errors.New("is not a regular file")
-	errTooLarge   = errors.New("is larger than")
-)
-
-// readRegular returns the content of a regular file of at most a number of bytes.
-func readRegular(path string, most spec.Bytes) ([]byte, error) {
-	// O_NONBLOCK: a FIFO must not hang us; the type is checked on the descriptor.
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
-		return nil, err
-	}
-	f := os.NewFile(uintptr(fd), path)
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, cmp.Or(err, errNotRegular)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
-	if err == nil && len(b) > int(most) {
-		err = fmt.Errorf("%w %s", errTooLarge, most)
-	}
-	return b, err
 }
 
 // lookOwner chooses the payload's uid where root lacks CAP_SYS_ADMIN or CAP_SYS_PTRACE, as in docker's default
