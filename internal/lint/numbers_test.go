@@ -42,7 +42,7 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ file, pattern, promise string }{
-		{"nsjail/internal/host/look.go", `MinKernel = Kernel\{5, 12\}`, "Linux 5.12 or newer"},
+		{"nsjail/internal/host/machine.go", `MinKernel = Kernel\{5, 12\}`, "Linux 5.12 or newer"},
 		{"nsjail/internal/plan/limits.go", `AtLeast\(5, 14\)`, "processes needs Linux 5.14"},
 		{"nsjail/spec/check.go", `maxMounts\s+= 128\n`, "| mounts | 128 |"},
 		{"nsjail/spec/check.go", `maxArgBytes = 128 << 10`, "| one argument or variable | 128 KiB |"},
