@@ -43,14 +43,14 @@ func (c *checker) network(s *Spec) {
 
 const maxPublished = 16
 
-// published is a port of the jail to which the host can connect.
-type published struct {
+// Published is a port of the jail to which the host can connect: an entry of Spec.Publish.
+type Published struct {
 	Host netip.AddrPort // where the keeper listens
 	Port uint16         // on the jail's 127.0.0.1
 }
 
-// ParsePublished parses "[IP:]HOST:JAIL[/tcp]". An IPv6 address is written in brackets.
-func ParsePublished(text string) (p published, err error) {
+// ParsePublished parses an entry of Spec.Publish, "[IP:]HOST:JAIL[/tcp]". An IPv6 address is written in brackets.
+func ParsePublished(text string) (p Published, err error) {
 	ports, protocol, ok := strings.Cut(text, "/")
 	if ok && protocol != "tcp" {
 		return p, fmt.Errorf("%s: only tcp can be published", words.Quote(text))

@@ -8,7 +8,9 @@ import (
 	"brig/cgroup"
 )
 
-// Limits bound a jail's use of the machine. A zero field means its default; the defaults are in defaults.go.
+// Limits bound a jail's use of the machine. A zero field means its default: DefaultWall, DefaultProcesses,
+// DefaultRlimits for each name that Rlimits lacks, and for all others no limit. A negative value is a Problem, unless a
+// field's comment allows it.
 //
 // A control group (cgroups(7)) of the jail enforces the limits from Memory on, for all its processes together. If the
 // machine cannot enforce one, the start fails, unless the Spec lists the limit under Optional.
@@ -75,7 +77,8 @@ type Limits struct {
 	Cgroup []string `json:"cgroup,omitempty"`
 }
 
-// Rlimit is a soft and a hard limit; -1 is RLIM_INFINITY.
+// Rlimit is a soft and a hard limit in the unit of its resource, bytes, seconds or a number (getrlimit(2)); -1 is
+// RLIM_INFINITY.
 type Rlimit struct {
 	Soft int64 `json:"soft"`
 	Hard int64 `json:"hard"`

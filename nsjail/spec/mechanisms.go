@@ -10,6 +10,7 @@ import (
 
 // Mechanism is one protection or limit that a Spec may list under Require or Optional.
 type Mechanism struct {
+	// Name is what Spec.Require and Spec.Optional hold, and the key in Result.Enforced.
 	Name string `json:"name"`
 	What string `json:"what"` // one line for a reader
 	// OnDemand is set if the mechanism is in force only when a field of the Spec asks for it.
