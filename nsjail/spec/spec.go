@@ -1,10 +1,10 @@
 // Package spec has the description of a jail: Spec, with its mounts, network, limits and units. A program fills in a
-// Spec, or reads one with ParseSpec, and gives it to nsjail: Cmd.Spec, or Runner.CommandSpec. Check lists what is wrong
+// Spec, or reads one with ParseSpec, and hands it to nsjail: Cmd.Spec, or Runner.CommandSpec. Check lists what is wrong
 // with it, a Problem each; a start does the same first, and returns the first one as an Error.
 //
 // A Spec is data. All functions are pure: they return the same on every machine, and what a machine can do shows at the
 // start. Sizes are Bytes and times are Durations; both are also written as text, "64m" and "1m30s". A zero field means
-// its default: the constants Default..., DefaultRlimits, or what the field's comment says.
+// its default: the constants Default..., DefaultRlimits, or what is in the comment of the field.
 //
 // LimitTable and Mechanisms are for programs that have flags, forms or policies of their own for what a Spec can hold.
 // Error and Fault are the errors of the whole library.
