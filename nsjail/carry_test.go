@@ -127,19 +127,19 @@ func differ(a, b string) (d string) {
 func TestReuse(t *testing.T) {
 	needs(t, "python3")
 	r := runnerWith(t, RunnerOptions{Pool: 1, Reuse: true})
-	r.pool = 0 // no parked jail holds it
+	r.tree.most = 0 // no parked jail holds it
 	number := func() (ino uint64) {
-		r.nets.Mu.Lock()
-		defer r.nets.Mu.Unlock()
+		r.tree.nets.Mu.Lock()
+		defer r.tree.nets.Mu.Unlock()
 		var st unix.Stat_t
-		if len(r.nets.Ready) == 1 && unix.Fstat(r.nets.Ready[0].Fd, &st) == nil {
+		if len(r.tree.nets.Ready) == 1 && unix.Fstat(r.tree.nets.Ready[0].Fd, &st) == nil {
 			ino = st.Ino
 		}
 		return ino
 	}
-	r.nets.Mu.Lock()
-	r.nets.Filling = true // as far as it knows: what is taken is not made again, so that there is room for it to come back
-	r.nets.Mu.Unlock()
+	r.tree.nets.Mu.Lock()
+	r.tree.nets.Filling = true // as far as it knows: what is taken is not made again, so that there is room for it to come back
+	r.tree.nets.Mu.Unlock()
 	first := number()
 	for range 3 {
 		wantOutput(t, r.Command("readlink", "/proc/self/ns/net"), fmt.Sprintf("net:[%d]", first))
@@ -151,7 +151,7 @@ func TestReuse(t *testing.T) {
 func TestNetStateNoticesEverything(t *testing.T) {
 	needs(t, "python3")
 	r := runnerWith(t, RunnerOptions{Pool: 1, Reuse: true})
-	r.pool = 0 // the next jail has the namespace that stands first
+	r.tree.most = 0 // the next jail has the namespace that stands first
 	for name, script := range map[string]string{
 		"nothing":       "pass",
 		"udp":           "s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.sendto(b'x',('127.0.0.1',9))",
@@ -166,21 +166,21 @@ func TestNetStateNoticesEverything(t *testing.T) {
 		if _, err := os.Stat("/proc/sys/net/mptcp"); name == "mptcp" && err != nil {
 			continue // the kernel has none
 		}
-		e := r.nets.Take()
+		e := r.tree.nets.Take()
 		for e == nil {
-			e = r.nets.Take()
+			e = r.tree.nets.Take()
 		}
 		if !e.View.Unchanged() {
 			t.Errorf("%s: it has changed before anybody was there", name)
 		}
-		r.nets.Mu.Lock()
-		r.nets.Ready = append([]*warm.Namespace{}, e)
-		r.nets.Mu.Unlock()
+		r.tree.nets.Mu.Lock()
+		r.tree.nets.Ready = append([]*warm.Namespace{}, e)
+		r.tree.nets.Mu.Unlock()
 		c := r.Command("/usr/bin/python3", "-I", "-c", "import socket\ntry:\n  "+script+"\nexcept OSError: pass")
 		c.Spec.Seccomp = "unconfined" // the default filter refuses MPTCP
 		must.Do(t, c.Start())
-		got := c.net
-		c.net = nil // ours to look at
+		got := c.running.Load().net
+		c.running.Load().net = nil // ours to look at
 		must.Get(c.Wait())(t)
 		if same := got.View.Unchanged(); same != (name == "nothing") {
 			t.Errorf("%s: unchanged is %t", name, same)
@@ -313,7 +313,7 @@ func TestLauncherDies(t *testing.T) {
 		s.Args = []string{"true"}
 		must.Do(t, r.Prestart(s, 2))
 		until(t, "two are parked", func() bool { return len(r.tree.pools[0].pids()) == 2 })
-		must.Do(t, unix.Kill(r.launcher.Pid(), unix.SIGKILL))
+		must.Do(t, unix.Kill(r.own.launcher.Pid(), unix.SIGKILL))
 		c := r.Command("true")
 		c.Spec.Hostname = "another"
 		if _, err := c.Run(); err == nil || !strings.Contains(err.Error(), "launcher") {
@@ -330,15 +330,15 @@ func TestMountHelperDies(t *testing.T) {
 		c := r.shell("echo there")
 		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}}
 		wantOutput(t, c, "there")
-		r.helper.Mu.Lock()
-		pid := r.helper.Launcher.Pid()
-		r.helper.Mu.Unlock()
+		r.own.helper.Mu.Lock()
+		pid := r.own.helper.Launcher.Pid()
+		r.own.helper.Mu.Unlock()
 		must.Do(t, unix.Kill(pid, unix.SIGKILL))
-		r.nets.Take().Drop()
+		r.tree.nets.Take().Drop()
 		until(t, "the pool refills", func() bool {
-			r.nets.Mu.Lock()
-			defer r.nets.Mu.Unlock()
-			return len(r.nets.Ready) > 0
+			r.tree.nets.Mu.Lock()
+			defer r.tree.nets.Mu.Unlock()
+			return len(r.tree.nets.Ready) > 0
 		})
 	}
 }

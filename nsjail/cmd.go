@@ -6,18 +6,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"brig/cgroup"
-	"brig/denial"
 	"brig/internal/sys"
-	"brig/nsjail/internal/ghost"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/run"
 	"brig/nsjail/spec"
-	"brig/nsjail/steps"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,52 +45,15 @@ type Cmd struct {
 	// WantPlanDigest makes Start calculate PlanDigest.
 	WantPlanDigest bool
 
-	digest  string // of the programs of this run, if WantPlanDigest is set
-	counted bool   // facts.group has the figures of the control group
-
-	ordered *steps.Jail         // nil: Spec describes the jail
-	spawned func(pid int) error // see CommandOrdered; or nil
-
-	edit       func(*plan.Plan) // lets a test change the plan
-	runner     *Runner
-	ownsRunner bool // the runner belongs to this Cmd
 	ctx        context.Context
-	started    bool
-	parked     bool // its payload waits for another Cmd: Runner.PrestartRunning
-	taken      bool // its payload was parked
-	ghosts     *ghost.Set
-	jail       // zero before Start
-	plan       *plan.Plan
-	streams    run.Streams
-	closers    []io.Closer // other files to close at the end
-	marks      [momentEnded + 1]time.Time
-	facts      *ended // nil before Wait
-	result     *Result
-	state      outcome
-	changes    []Change           // those of plan.Uppers that have arrived
-	stores     map[int]*run.Store // the directories for changes on disk, by mount
-	counting   sync.Mutex         // held while these are counted
-	network    *network           // nil for a jail without NetEgress and published ports
-	frozen     atomic.Bool
-	stopOOM    func() error // nil if there is no watch
-	timers     run.Timers
-	stopCtx    func() bool
-}
+	runner     *Runner
+	ownsRunner bool
+	way        func(*Runner) source // the only way to start; nil for the Runner's: see CommandOrdered
 
-// outcome is what the keeper notes of a running jail.
-type outcome struct {
-	cause      atomic.Int32 // why the keeper ended the jail; set before it does
-	warned     atomic.Bool  // the payload has received SIGTERM first
-	lastOutput atomic.Int64 // its time, in nanoseconds since the call of Start
-	output     atomic.Int64 // bytes, for countOutput
-	running    atomic.Bool  // the payload has started
-	asked      atomic.Bool  // Stop has asked the payload to end
-	over       atomic.Bool  // output is above the limit
-	done       atomic.Bool  // the jail has ended
-	keyed      atomic.Int32 // the signal for which SIGKILL has ended a payload that is process 1
-	before     cgroup.Stats // the group's statistics when a payload was taken
-
-	uncounted atomic.Pointer[error] // why netlink messages could not be counted at some time; or nil
+	started bool
+	failed  *attempt                // the start, if it has failed; else nil
+	running atomic.Pointer[running] // nil unless the jail's first process exists
+	facts   *ended                  // nil before the end
 }
 
 // Command returns a Cmd with a launcher of its own. To run many commands, use a Runner.
@@ -146,128 +103,183 @@ func (c *Cmd) captured(b *bytes.Buffer) ([]byte, *Result, error) {
 	return b.Bytes(), r, err
 }
 
-// Signal sends a signal to the payload, through init. SIGINT and SIGQUIT reach its process group, as from a terminal.
-// SIGKILL ends the whole jail.
-func (c *Cmd) Signal(sig os.Signal) error {
-	s, ok := sig.(unix.Signal)
-	switch {
-	case !ok || c.pidfd == nil:
-		return os.ErrInvalid
-	case c.state.done.Load():
-		return os.ErrProcessDone
-	case s == unix.SIGKILL:
-		return c.killInit()
-	case c.Spec.NoInit && (s == unix.SIGINT || s == unix.SIGQUIT):
-		if byDefault(c.pid, s) { // the kernel keeps it from process 1: pid_namespaces(7)
-			c.state.keyed.Store(int32(s))
-			return c.killInit()
-		}
-		beforeSignal(c, s)
-		defer signalOthers(c.pid, s) // a shell looks whether it had the signal before its command ended
-		return c.signal(s)
+// Start creates the jail and starts the command. When it returns nil, the command's execve(2) has succeeded.
+func (c *Cmd) Start() (err error) {
+	if c.started {
+		return errors.New("nsjail: a Cmd is started once")
 	}
-	beforeSignal(c, s)
-	return c.signal(s)
+	c.started = true
+	if c.ctx == nil {
+		c.ctx = context.Background()
+	}
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	a := newAttempt(&c.Spec)
+	if c.ownsRunner {
+		if c.runner, err = newBareRunner(); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, c.runner.Close())
+			}
+		}()
+	}
+	if problems := c.Spec.Check(); len(problems) > 0 {
+		return problems[0].AsError()
+	}
+	return c.runner.jails.run(c.ctx, func() error { return c.begin(a) })
 }
 
-// signal sends a signal to process 1.
-func (c *Cmd) signal(s unix.Signal) error {
-	err := sys.Control(c.pidfd, func(fd int) error { return unix.PidfdSendSignal(fd, s, nil, 0) })
-	if _, told := err.(unix.Errno); err == unix.ESRCH || err != nil && !told { // the pidfd is closed
-		return os.ErrProcessDone
+// begin starts the jail in the first way that has one.
+func (c *Cmd) begin(a *attempt) error {
+	a.jails, a.handover, a.wantDigest, a.made = &c.runner.jails, c.Handover, c.WantPlanDigest, c.running.Store
+	a.wire(c.Stdin, c.Stdout, c.Stderr)
+	a.held.streams.Terminal = c.Terminal
+	sources := c.runner.sources()
+	if c.way != nil {
+		sources = []source{c.way(c.runner)}
+	}
+	_, err := begin(c.ctx, a, c.NetworkLog, sources...)
+	if err != nil {
+		c.failed = a
 	}
 	return err
 }
 
-// Plan returns the plan that Start has made, or nil before Start: see explain.Plan.
-func (c *Cmd) Plan() *plan.Plan {
-	if c.plan == nil || c.plan.Jail != nil {
-		return c.plan
+// Wait waits until all processes of the jail have ended and all of its output has been copied. If a Runner's jail has
+// neither a bind nor a control group, the kernel may still be dismantling its namespaces when Wait returns; Close waits
+// for that. With ForkedRunner the kernel may still be dismantling the mounts, and nothing waits for them, unless they
+// show files that the caller may want to unmount. If processes do not end within ten seconds of SIGKILL, Wait returns
+// an *Error that names them and a Result with StatusError; everything else is released.
+func (c *Cmd) Wait() (*Result, error) {
+	r := c.running.Load()
+	if r == nil || c.failed != nil || c.facts != nil {
+		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
 	}
-	p, err := c.from.prefix.Resolve(c.plan.Spec, c.plan.Host)
-	if err != nil { // impossible: the same suffix has been planned before
+	facts, err := r.end(c.Ended)
+	c.facts = facts
+	result, herr := resultOf(facts)
+	err = errors.Join(err, herr, r.close())
+	c.runner.jails.leave()
+	if c.ownsRunner {
+		err = errors.Join(err, c.runner.Close())
+	}
+	return result, err
+}
+
+// Signal sends a signal to the payload, through init. SIGINT and SIGQUIT reach its process group, as from a terminal.
+// SIGKILL ends the whole jail.
+func (c *Cmd) Signal(sig os.Signal) error {
+	if r := c.running.Load(); r != nil {
+		return r.ender.signal(sig)
+	}
+	return os.ErrInvalid
+}
+
+// Stop sends a signal that asks the payload to end. If the jail has not ended within Limits.Grace (DefaultGrace if that
+// is 0), it is killed and its status is cancelled. Another Stop in the meantime sends its signal too, and does not
+// extend the time. SIGKILL ends the jail at once.
+func (c *Cmd) Stop(sig os.Signal) error {
+	r := c.running.Load()
+	switch {
+	case r != nil:
+		return r.ender.stop(sig)
+	case sig == unix.SIGKILL:
 		return nil
 	}
-	return p
+	return os.ErrInvalid
+}
+
+// Freeze stops all processes of a running jail, or resumes them. It needs a control group, which a jail has only if one
+// of its limits requires it. The wall clock continues.
+func (c *Cmd) Freeze(on bool) error {
+	if r := c.running.Load(); r != nil {
+		return r.ender.freeze(on)
+	}
+	return errors.New("nsjail: Freeze before a successful Start")
+}
+
+// ControlGroup returns the directories of the jail's control group, between Start and Wait: that of version 2, or "",
+// and those of version 1 by controller. Both are empty for a jail without a group.
+func (c *Cmd) ControlGroup() (v2 string, v1 map[string]string) {
+	if r := c.running.Load(); r != nil && r.group != nil {
+		return r.group.Dirs()
+	}
+	return "", nil
+}
+
+// LiveUsage returns what the jail uses now, between Start and Wait: the figures of its control group. It returns nil
+// for a jail without a group, and os.ErrProcessDone after the end of the jail.
+func (c *Cmd) LiveUsage() (*cgroup.LiveUsage, error) {
+	r := c.running.Load()
+	if r == nil || r.group == nil {
+		return nil, nil
+	}
+	if u := r.group.Live(); u != nil {
+		return u, nil
+	}
+	return nil, os.ErrProcessDone
+}
+
+// Plan returns the plan that Start has made, or nil before Start: see explain.Plan.
+func (c *Cmd) Plan() *plan.Plan {
+	if r := c.running.Load(); r != nil {
+		return r.whole()
+	}
+	if c.failed != nil {
+		return c.failed.plan
+	}
+	return nil
 }
 
 // PlanDigest returns the SHA-256, in hexadecimal, of the programs that the launcher has performed, if WantPlanDigest is
 // set: the same for the same Spec on the same machine, unless a source has been replaced. It is "" before Start.
-func (c *Cmd) PlanDigest() string { return c.digest }
+func (c *Cmd) PlanDigest() string {
+	if r := c.running.Load(); r != nil {
+		return r.digest
+	}
+	if c.failed != nil {
+		return c.failed.digest
+	}
+	return ""
+}
+
+// enforced returns what enforces each mechanism, or nil before the jail is planned.
+func (c *Cmd) enforced() map[string]string {
+	if r := c.running.Load(); r != nil {
+		return r.enforced(r.plan)
+	}
+	if c.failed != nil && c.failed.plan != nil {
+		return c.failed.plan.Enforced
+	}
+	return nil
+}
 
 // Pid returns the host's pid of the jail's process 1, or 0 before Start.
-func (c *Cmd) Pid() int { return c.pid }
-
-// moment is a moment of a run. Phases has the times between them.
-type moment int
-
-const (
-	momentStarted moment = iota
-	momentLooked
-	momentPlanned
-	momentPrepared
-	momentSpawned
-	momentExecuted
-	momentEnded
-)
-
-func (c *Cmd) mark(m moment) { c.marks[m] = time.Now() }
-
-// openStreams opens the payload's streams: see run.Streams.
-func (c *Cmd) openStreams() ([]int, error) {
-	h, s := c.plan.Host, &c.streams
-	c.setStreams()
-	s.Seat = c.plan.Mode.Terminal > 0
-	s.Chown, s.UID, s.GID, s.Same = h.Drop, h.PayloadUID, h.PayloadGID, c.plan.SameFiles
-	return s.Open()
-}
-
-// setStreams sets what the caller asks for.
-func (c *Cmd) setStreams() {
-	l, s := &c.Spec.Limits, &c.streams
-	s.In, s.Out, s.Terminal, s.TTY = c.Stdin, [2]io.Writer{c.Stdout, c.Stderr}, c.Terminal, c.Spec.TTY
-	s.Keep, s.Read, s.Count = int64(l.Output), l.NeedsCopies() || c.parked, c.countOutput
-}
-
-// endStreams ends the copies and closes the files that the Cmd holds until the jail ends.
-func (c *Cmd) endStreams() {
-	c.streams.End()
-	for _, f := range c.closers {
-		f.Close()
+func (c *Cmd) Pid() int {
+	if r := c.running.Load(); r != nil {
+		return r.Pid
 	}
+	return 0
 }
 
-// outputCounts returns the number of bytes that the keeper has copied and dropped.
-func (c *Cmd) outputCounts() Output {
-	bytes, dropped := c.streams.Counts()
-	return Output{StdoutBytes: bytes[0], StderrBytes: bytes[1], StdoutDropped: dropped[0], StderrDropped: dropped[1]}
-}
-
-// ErrNotFound and ErrNotExecutable are reasons why the command could not be started, for errors.Is.
-var (
-	ErrNotFound      = errors.New("command not found in the jail")
-	ErrNotExecutable = errors.New("command not executable in the jail")
-)
-
-// ExecError means that the command could not be executed in the jail.
-type ExecError struct {
-	Cause *spec.Error
-	Kind  error // ErrNotFound or ErrNotExecutable
-	// OfHost reports that Cause.Remedy tells what the keeper's machine has, which is for its own user only.
-	OfHost bool
-}
-
-// Error returns the message of Cause.
-func (e *ExecError) Error() string { return e.Cause.Error() }
-
-// Is reports whether target is Kind.
-func (e *ExecError) Is(target error) bool { return target == e.Kind }
-
-// Unwrap returns Cause.
-func (e *ExecError) Unwrap() error { return e.Cause }
-
-// Denial returns the error as an entry of Result.Denials.
-func (e *ExecError) Denial() denial.Denial {
-	return denial.Denial{Layer: denial.LayerExec, Name: e.Cause.Detail, Count: 1, Why: e.Cause.Errno.Error(),
-		Fix: e.Cause.Remedy}
+// Leave hands the payload to the process that the caller has started, if that is this one's parent, and reports whether
+// it is. That process then ends as the payload does, and this one has to exit.
+func (c *Cmd) Leave() (bool, error) {
+	r := c.running.Load()
+	if r == nil || !c.runner.own.launcher.Parent {
+		return false, nil
+	}
+	err := sys.Control(r.Report, func(fd int) error {
+		if err := unix.SetNonblock(fd, false); err != nil {
+			return os.NewSyscallError("fcntl", err)
+		}
+		return c.runner.own.launcher.Leave(fd)
+	})
+	if err == nil {
+		c.runner.jails.forget(r)
+	}
+	return err == nil, err
 }

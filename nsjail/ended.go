@@ -9,6 +9,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/run"
 
 	"golang.org/x/sys/unix"
 )
@@ -58,14 +59,14 @@ func (e *Ended) String() string {
 }
 
 // receiveEnd receives the last report, and before it answers the one that names processes which end with the payload.
-func receiveEnd(c *Cmd) (launcher.Report, error) {
-	rep, _, err := c.receive()
+func receiveEnd(first *run.Process, e *ended) (launcher.Report, error) {
+	rep, _, err := first.Receive()
 	if err != nil || rep.Type != launcher.ReportOthers {
 		return rep, err
 	}
-	c.facts.others = endedOf(c.pid)
-	tell(c, 0)
-	rep, _, err = c.receive()
+	e.others = endedOf(first.Pid)
+	_ = first.Tell(0) // an error means that the jail has ended
+	rep, _, err = first.Receive()
 	return rep, err
 }
 

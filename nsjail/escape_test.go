@@ -92,7 +92,7 @@ func warmRunner(t *testing.T) *Runner {
 		}
 	})
 	if r.tree == nil {
-		t.Fatal("the launcher has no tree of its own: " + r.why)
+		t.Fatal("the launcher has no tree of its own: " + r.roots.why)
 	}
 	for _, s := range []spec.Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/work"}}}} {
 		must.Do(t, r.Prestart(s, 2))
@@ -173,14 +173,16 @@ func (a *trial) runIn(t *testing.T, s *attack.Scene, spec *spec.Spec, r *Runner,
 	if s.Stderr != nil {
 		c.Stderr = s.Stderr
 	}
-	if c.edit = func(p *plan.Plan) {
-		switchOff(t, s, p, a.Plans)
-		if off {
-			switchOff(t, s, p, a.Offs)
-			deleteOps(p, func(op *program.Op) bool { return op.Label == "landlock" }) // it could hold alone
-		}
-	}; r != nil {
-		c.runner, c.ownsRunner, c.edit = r, false, nil
+	if r != nil {
+		c.runner, c.ownsRunner = r, false
+	} else {
+		c.edit(func(p *plan.Plan) {
+			switchOff(t, s, p, a.Plans)
+			if off {
+				switchOff(t, s, p, a.Offs)
+				deleteOps(p, func(op *program.Op) bool { return op.Label == "landlock" }) // it could hold alone
+			}
+		})
 	}
 	res, err := c.Run()
 	s.Outcome = outcomeOf(res, out.Bytes())

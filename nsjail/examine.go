@@ -24,9 +24,7 @@ func tryJail(ctx context.Context, s spec.Spec) doctor.Trial {
 	c := runner.CommandSpec(ctx, s)
 	r, err := c.Run()
 	t.Millis = time.Since(start).Milliseconds()
-	if c.plan != nil {
-		t.Enforced = c.enforced()
-	}
+	t.Enforced = c.enforced()
 	switch {
 	case errors.Is(err, ErrNotFound):
 	case err != nil:

@@ -95,7 +95,7 @@ func TestExplainIsRun(t *testing.T) {
 			return c
 		}
 		c := run("cold", cold)
-		same(t, "cold", explained(t, c, cold.mode()), c.Plan())
+		same(t, "cold", explained(t, c, cold.own.mode()), c.Plan())
 		if !preparable(&s) {
 			continue
 		}

@@ -15,18 +15,19 @@ import (
 // ended is what the keeper knows about a jail that has ended: facts of the kernel, of init, and of its own clocks. The
 // Result is decided from it alone, see resultOf.
 type ended struct {
-	status syscall.WaitStatus // of the payload; of process 1 if init ended without a report
-	lost   bool               // init ended without a report
-	way    wayOfEnd
-	usage  launcher.Usage
-	group  cgroup.Stats // of the control group
-	before cgroup.Stats // the same when the run took a parked payload
-	disks  disksAtEnd
-	calls  callsAtEnd
-	lookup string // the name that a payload which failed has looked up without a network, or ""
-	output Output
-	over   bool   // the output was above the limit
-	last   []byte // see Result.Last
+	status  syscall.WaitStatus // of the payload; of process 1 if init ended without a report
+	lost    bool               // init ended without a report
+	way     wayOfEnd
+	usage   launcher.Usage
+	group   cgroup.Stats // of the control group, if counted
+	counted bool
+	before  cgroup.Stats // the same when the run took a parked payload
+	disks   disksAtEnd
+	calls   callsAtEnd
+	lookup  string // the name that a payload which failed has looked up without a network, or ""
+	output  Output
+	over    bool   // the output was above the limit
+	last    []byte // see Result.Last
 
 	deeds    deeds
 	bounds   bounds

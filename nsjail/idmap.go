@@ -19,7 +19,7 @@ import (
 )
 
 // pass makes the mounts that are passed with the prefix or the suffix of a program.
-func (r *Runner) pass(p *plan.Plan, j *jail, h *passedFDs, prefix bool) (err error) {
+func (s *spawner) pass(p *plan.Plan, j *jail, h *passedFDs, prefix bool) (err error) {
 	for _, m := range p.Passed {
 		if m.InPrefix != prefix && p.Prefix != nil {
 			continue
@@ -27,11 +27,11 @@ func (r *Runner) pass(p *plan.Plan, j *jail, h *passedFDs, prefix bool) (err err
 		var fd int
 		switch src := p.Host.Sources[m.Key]; {
 		case src.Volume != "":
-			fd, err = r.volumes.mount(src, m.Attr)
+			fd, err = s.volumes.mount(src, m.Attr)
 		case !p.Host.Drop:
-			fd, err = r.helper.Mount(m.Key, src, m.Attr)
+			fd, err = s.helper.Mount(m.Key, src, m.Attr)
 		default:
-			fd, err = r.clone(p, j, &m)
+			fd, err = s.clone(p, j, &m)
 		}
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (r *Runner) pass(p *plan.Plan, j *jail, h *passedFDs, prefix bool) (err err
 }
 
 // clone makes a mount with the rights of the keeper, which is root: open_tree(2), mount_setattr(2).
-func (r *Runner) clone(p *plan.Plan, j *jail, m *plan.Passed) (int, error) {
+func (s *spawner) clone(p *plan.Plan, j *jail, m *plan.Passed) (int, error) {
 	src := p.Host.Sources[m.Key]
 	fd, err := unix.OpenTree(src.Fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Runner) clone(p *plan.Plan, j *jail, m *plan.Passed) (int, error) {
 	}
 	ns := -1
 	if m.IDMap {
-		if ns, err = r.idmap(src, p.Host); err != nil {
+		if ns, err = s.idmap(src, p.Host); err != nil {
 			unix.Close(fd)
 			return -1, idmapError("idmap", src, p.Host, err)
 		}
@@ -110,38 +110,38 @@ func setAttributes(fd int, m *plan.Passed, ns int, s *spec.Spec) (why string, er
 
 // idmap returns a user namespace that maps the source's owner to the payload. The namespace needs a process while its
 // map is written (user_namespaces(7)); the launcher spawns one that only waits.
-func (r *Runner) idmap(src *host.Source, h *host.Host) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (s *spawner) idmap(src *host.Source, h *host.Host) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	key := [2]int{src.UID, src.GID}
-	if fd, ok := r.idmaps[key]; ok {
+	if fd, ok := s.idmaps[key]; ok {
 		return fd, nil
 	}
 	p := program.New(2)
 	p.Add("wait", unix.SYS_PPOLL, program.Named(0, "NULL"), program.Int(0), program.Named(0, "NULL"),
 		program.Named(0, "NULL"), program.Int(0))
-	pid, err := r.alone(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1, Ward: true})
+	pid, err := s.alone(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1, Ward: true})
 	if err != nil {
 		return -1, err
 	}
 	defer launcher.Reap(pid)
-	err = r.mapOwner(src, h, pid)
-	return r.idmaps[key], err
+	err = s.mapOwner(src, h, pid)
+	return s.idmaps[key], err
 }
 
 // alone makes the launcher perform a program without descriptors.
-func (r *Runner) alone(p *program.Program, req program.Request) (pid int, err error) {
+func (s *spawner) alone(p *program.Program, req program.Request) (pid int, err error) {
 	null, err := run.OpenNull()
 	if err != nil {
 		return 0, err
 	}
 	defer unix.Close(null)
-	pid, err = r.launcher.Do(p, req, null)
+	pid, err = s.launcher.Do(p, req, null)
 	return pid, launcher.StepError("idmap", p, err)
 }
 
 // mapOwner maps a source's owner to the payload in the user namespace of a process, and keeps that namespace.
-func (r *Runner) mapOwner(src *host.Source, h *host.Host, pid int) error {
+func (s *spawner) mapOwner(src *host.Source, h *host.Host, pid int) error {
 	dir := "/proc/" + strconv.Itoa(pid)
 	for _, m := range []struct{ file, text string }{{"/uid_map", fmt.Sprintf("%d %d 1", src.UID, h.PayloadUID)},
 		{"/gid_map", groupMap(src.GID, h.PayloadGID, groupsHere())}} {
@@ -156,7 +156,7 @@ func (r *Runner) mapOwner(src *host.Source, h *host.Host, pid int) error {
 	}
 	fd, err := unix.Open(dir+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err == nil {
-		r.idmaps[[2]int{src.UID, src.GID}] = fd
+		s.idmaps[[2]int{src.UID, src.GID}] = fd
 	}
 	return err
 }
@@ -164,22 +164,22 @@ func (r *Runner) mapOwner(src *host.Source, h *host.Host, pid int) error {
 // mapByLauncher makes the launcher itself enter the user namespace of idmap, instead of a process that waits. It can if
 // it has made the jail's first process already, which is to perform f, and if all binds have one owner. The next start
 // ends it, so it must guard no other jail: this is the first.
-func (r *Runner) mapByLauncher(j *jail, p *plan.Plan, f *launcher.File) error {
+func (s *spawner) mapByLauncher(p *plan.Plan, f *launcher.File) error {
 	src := p.OneOwner()
-	if src == nil || !j.first {
+	if src == nil {
 		return nil
 	}
-	if idle, err := r.launcher.TakesAhead(f); err != nil || !idle {
+	if idle, err := s.launcher.TakesAhead(f); err != nil || !idle {
 		return err
 	}
 	enter := program.New(2)
 	enter.Add("idmap", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
-	_, err := r.alone(enter, launcher.InItself)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	_, err := s.alone(enter, launcher.InItself)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err == nil {
-		r.mapping = true
-		err = r.mapOwner(src, p.Host, r.launcher.Pid())
+		s.mapping = true
+		err = s.mapOwner(src, p.Host, s.launcher.Pid())
 	}
 	if err != nil {
 		return idmapError("idmap", src, p.Host, err)

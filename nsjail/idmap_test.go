@@ -17,11 +17,11 @@ import (
 func TestLauncherOfIDMapIsReplaced(t *testing.T) {
 	r := must.Get(newBareRunner())(t)
 	defer r.Close()
-	was := r.launcher.Pid()
+	was := r.own.launcher.Pid()
 	for _, mapping := range []bool{false, true} {
-		r.mapping = mapping
-		must.Get(r.begin())(t)
-		if replaced := r.launcher.Pid() != was; replaced != mapping || r.mapping {
+		r.own.mapping = mapping
+		must.Get(r.own.begin())(t)
+		if replaced := r.own.launcher.Pid() != was; replaced != mapping || r.own.mapping {
 			t.Errorf("mapping: %v, replaced: %v", mapping, replaced)
 		}
 	}

@@ -22,74 +22,28 @@ const (
 	automaticIdle = 5 * time.Second // without a start; another pool may then replace it
 )
 
-// Prestart keeps n fresh jails parked for Specs like s. Each is used once and is replaced in the background. If none is
-// ready, Start creates one. A jail is parked before its streams, working directory, filter and command are known, and
-// before its mounts are, unless the Spec has a Rootfs. A Spec is like s if it differs only in Args, Env, PassEnv,
-// Workdir, the Limits that the keeper holds (Limit.Keeper) and, without a Rootfs, in Mounts.
-//
-// Prestart creates the first jail before it returns, and returns an error of its namespaces or its control group. Start
-// returns a later error of its set-up. A second call for such a Spec changes n; 0 ends the pool. A parked jail holds
-// two descriptors, two processes and, if its limits need one, a control group.
-func (r *Runner) Prestart(s Spec, n int) error {
-	if err := r.mayPrestart(&s, n); err != nil {
-		return err
-	}
-	if err := r.start(); err != nil {
-		return err
-	}
-	defer r.starts.Done()
-	y := r.tree.pool(r, &s)
-	if n > 0 {
-		if err := y.Prime(n); err != nil {
-			return err
-		}
-	}
-	return y.DropAll(y.Resize(n, true))
-}
-
-// mayPrestart returns an error if jails of a Spec cannot be made in advance.
-func (r *Runner) mayPrestart(s *spec.Spec, n int) error {
-	if problems := s.Check(); len(problems) > 0 {
-		return problems[0].AsError()
-	}
-	if n < 0 {
-		return spec.CallerError("prestart", "a negative number of jails", "give how many to keep ready")
-	}
-	if r.tree != nil && preparable(s) {
-		return nil
-	}
-	why := "the host's network is not in a prepared tree"
-	if s.Net != spec.NetHost {
-		why = "each jail has its own /etc, or its own directory on disk for changes"
-	}
-	if r.tree == nil {
-		why = r.why
-	}
-	return spec.HostError("prestart", why, "run without Prestart, which takes longer for each jail")
-}
-
 // pool returns the pool for a Spec, and creates it if necessary. The pool no longer counts as automatic.
-func (st *warmRoot) pool(r *Runner, s *spec.Spec) *jailPool {
+func (st *warmRoot) pool(s *spec.Spec) *jailPool {
 	key := plan.PrefixSpec(s.Clone())
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	y := st.find(&key)
 	if y == nil {
-		y = st.open(r, key)
+		y = st.open(key)
 	}
 	y.automatic = false
 	return y
 }
 
 // open creates a pool. The caller holds the lock.
-func (st *warmRoot) open(r *Runner, key spec.Spec) *jailPool {
+func (st *warmRoot) open(key spec.Spec) *jailPool {
 	y := &jailPool{key: key, used: time.Now()}
 	y.Make = func() (*jail, error) {
 		k, err := kindOf(&y.key)
 		if err != nil {
 			return nil, err
 		}
-		return r.park(&y.key, k, nil)
+		return st.park(&y.key, k, nil)
 	}
 	y.Drop = (*jail).discard
 	st.pools = append(st.pools, y)
@@ -128,11 +82,10 @@ func (st *warmRoot) takeParked(k *kind) (*jail, error) {
 
 // growPool parks jails of a kind that is started repeatedly. It divides RunnerOptions.Pool among at most maxAutomatic
 // pools, and ignores kinds that have a pool made by Prestart.
-func (r *Runner) growPool(t *planTemplate) {
-	st := r.tree
+func (st *warmRoot) growPool(t *planTemplate) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if t.starts++; r.pool == 0 || t.starts < 2 && !st.started(t) || t.gone || st.find(&t.key) != nil {
+	if t.starts++; st.most == 0 || t.starts < 2 && !st.started(t) || t.gone || st.find(&t.key) != nil {
 		return
 	}
 	var automatic []*jailPool
@@ -141,21 +94,21 @@ func (r *Runner) growPool(t *planTemplate) {
 			automatic = append(automatic, y)
 		}
 	}
-	if len(automatic) == min(maxAutomatic, r.pool) {
+	if len(automatic) == min(maxAutomatic, st.most) {
 		idlest := slices.MinFunc(automatic, func(a, b *jailPool) int { return a.used.Compare(b.used) })
 		if time.Since(idlest.used) < automaticIdle {
 			return
 		}
 		isIdlest := func(y *jailPool) bool { return y == idlest }
 		st.pools, automatic = slices.DeleteFunc(st.pools, isIdlest), slices.DeleteFunc(automatic, isIdlest)
-		r.ending.Go(func() { _ = idlest.Close() }) // no caller waits for the error
+		st.ending.Go(func() { _ = idlest.Close() }) // no caller waits for the error
 	}
-	y := st.open(r, t.key)
+	y := st.open(t.key)
 	y.automatic = true
 	automatic = append(automatic, y)
 	for _, y := range automatic {
-		surplus := y.Resize(r.pool/len(automatic), false) // after the current start
-		r.ending.Go(func() { _ = y.DropAll(surplus) })    // as above
+		surplus := y.Resize(st.most/len(automatic), false) // after the current start
+		st.ending.Go(func() { _ = y.DropAll(surplus) })    // as above
 	}
 }
 

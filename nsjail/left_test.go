@@ -11,6 +11,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/internal/test/must"
+	"brig/nsjail/internal/run"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,9 +43,9 @@ func TestNotDead(t *testing.T) {
 			c.Stdout, c.Stdin = out, in
 			must.Do(t, c.Start())
 			<-out.line
-			held := sys.Descendants(c.pid)
+			held := sys.Descendants(c.Pid())
 			if len(held) == 0 || c.Spec.NoInit {
-				held = append(held, c.pid)
+				held = append(held, c.Pid())
 			}
 			victim := held[len(held)-1]
 			fd, err := unix.PidfdOpen(victim, 0)
@@ -59,7 +60,7 @@ func TestNotDead(t *testing.T) {
 			if stuckBy(err) == nil || !strings.Contains(err.Error(), strconv.Itoa(victim)) || res.Status != StatusError || res.ExitCode != -1 {
 				t.Errorf("%v, %+v, want an error that names process %d", err, res, victim)
 			}
-			if d := time.Since(from); d > 3*endWait {
+			if d := time.Since(from); d > 3*run.EndWait {
 				t.Errorf("the end took %s", d)
 			}
 			release()

@@ -41,9 +41,9 @@ func TestLimitFreeze(t *testing.T) {
 	must.Do(t, c.Freeze(true))
 	for hear(time.Millisecond) > 0 { // what it had said before
 	}
-	before := c.group.CPUUsage()
-	if n := hear(200 * time.Millisecond); n > 0 || c.group.CPUUsage() != before {
-		t.Errorf("it has said %d bytes while frozen, and used %s", n, c.group.CPUUsage()-before)
+	before := c.running.Load().group.CPUUsage()
+	if n := hear(200 * time.Millisecond); n > 0 || c.running.Load().group.CPUUsage() != before {
+		t.Errorf("it has said %d bytes while frozen, and used %s", n, c.running.Load().group.CPUUsage()-before)
 	}
 	must.Do(t, c.Freeze(false))
 	if hear(time.Minute) == 0 {
@@ -66,7 +66,7 @@ func TestLimitFreeze(t *testing.T) {
 	if err := c.Freeze(true); err == nil || !strings.Contains(err.Error(), "no control group") {
 		t.Error(err)
 	}
-	c.kill()
+	c.running.Load().ender.kill()
 	if _, err := c.Wait(); err != nil {
 		t.Error(err)
 	}
@@ -106,7 +106,7 @@ func TestLimitNothingIsLeft(t *testing.T) {
 		out, theirs, err := os.Pipe()
 		must.Do(t, err)
 		c.Stdout = theirs
-		end := running(t, needsLimits(t, c))
+		end := runningPayload(t, needsLimits(t, c))
 		theirs.Close()
 		if _, err := io.ReadFull(out, make([]byte, 3)); err != nil && how != "wall" {
 			t.Fatal(how, err)

@@ -40,8 +40,8 @@ var limitFiles = []struct {
 	{"cgroup_file", func(l *spec.Limits) { l.Cgroup = []string{"pids.max=9"} }, "pids.max", "9", "pids", "pids.max", "9", ""},
 }
 
-// running starts a jail that waits for the end of its standard input, and returns the function that ends it.
-func running(t *testing.T, c *Cmd) (end func() *Result) {
+// runningPayload starts a jail that waits for the end of its standard input, and returns the function that ends it.
+func runningPayload(t *testing.T, c *Cmd) (end func() *Result) {
 	t.Helper()
 	in, ours, err := os.Pipe()
 	must.Do(t, err)
@@ -63,9 +63,9 @@ func TestLimitFiles(t *testing.T) {
 			f.set(&c.Spec.Limits)
 			// these depend on the scheduler of a disk, and on a kernel with zswap
 			c.Spec.Optional = []string{"io_weight", "memory_zswap"}
-			end := running(t, needsLimits(t, c))
+			end := runningPayload(t, needsLimits(t, c))
 			v2, v1 := c.ControlGroup()
-			by := c.plan.Enforced[f.name]
+			by := c.Plan().Enforced[f.name]
 			dir, name, want := v2, f.v2, f.v2value
 			if strings.HasPrefix(by, "cgroup1 ") {
 				dir, name, want = v1[f.controller], f.v1, f.v1value
@@ -135,7 +135,7 @@ func TestLiveUsage(t *testing.T) {
 	if u, err := c.LiveUsage(); u != nil || err != nil {
 		t.Errorf("before Start: %+v, %v", u, err)
 	}
-	end := running(t, c)
+	end := runningPayload(t, c)
 	if u, err := c.LiveUsage(); err != nil || u == nil || u.CPU == nil || u.Tasks == nil || *u.Tasks < 2 || u.TaskLimit == nil {
 		t.Errorf("%+v, %v", u, err)
 	}
@@ -155,7 +155,7 @@ func TestLimitOwnGroup(t *testing.T) {
 	var out strings.Builder
 	c := tight(t, "cat /proc/self/cgroup; read line")
 	c.Stdout = &out
-	end := running(t, c)
+	end := runningPayload(t, c)
 	v2, v1 := c.ControlGroup()
 	for _, dir := range append([]string{v2}, v1["memory"]) {
 		if dir == "" {

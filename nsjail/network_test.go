@@ -195,7 +195,7 @@ func TestRefusedMessageEndsTheStart(t *testing.T) {
 	for _, what := range []string{"RTM_NEWADDR", "add table"} {
 		c := bash(t, "true", "tcp://10.1.2.0/24:*")
 		found := false
-		c.edit = func(p *plan.Plan) {
+		c.edit(func(p *plan.Plan) {
 			for i := range p.Jail.Ops {
 				if op := &p.Jail.Ops[i]; op.NR == unix.SYS_SENDTO && strings.Contains(op.Call(), what) {
 					found = true
@@ -203,7 +203,7 @@ func TestRefusedMessageEndsTheStart(t *testing.T) {
 					op.Args[1], op.Args[2] = program.Bytes(m), program.Int(len(m))
 				}
 			}
-		}
+		})
 		e := startError(t, c)
 		if !found || e.Op != "net" || e.Step == 0 || e.Errno != unix.EAGAIN || !strings.Contains(e.Remedy, "nf_tables") {
 			t.Errorf("%s: %+v", what, e)

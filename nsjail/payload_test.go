@@ -79,10 +79,10 @@ func TestParkedPayloads(t *testing.T) {
 				if res.ExitCode != 3 || res.Status != StatusFailed || res.Output.StdoutBytes != int64(len(out)) || res.Output.StderrBytes != 4 {
 					t.Errorf("%+v", res)
 				}
-				if res.SpecDigest != c.Spec.Digest() || len(c.digest) != 64 || seen[fmt.Sprint(c.pid)] {
-					t.Errorf("digests %q and %q, pid %d", res.SpecDigest, c.digest, c.pid)
+				if res.SpecDigest != c.Spec.Digest() || len(c.PlanDigest()) != 64 || seen[fmt.Sprint(c.Pid())] {
+					t.Errorf("digests %q and %q, pid %d", res.SpecDigest, c.PlanDigest(), c.Pid())
 				}
-				seen[fmt.Sprint(c.pid)] = true
+				seen[fmt.Sprint(c.Pid())] = true
 				if p := c.Plan(); p == nil || p.Jail == nil || !slices.Contains(p.Spec.Args, reader) {
 					t.Error("the plan is not that of the parked payload")
 				}
@@ -90,8 +90,8 @@ func TestParkedPayloads(t *testing.T) {
 			if err := r.PrestartRunning(s, 0); err != nil {
 				t.Error(err)
 			}
-			if p := r.Parked(s); p.Ready != 0 || len(r.tree.payloads) > 0 {
-				t.Errorf("%d are left, in %d pools", p.Ready, len(r.tree.payloads))
+			if p := r.Parked(s); p.Ready != 0 || len(r.payloads.list) > 0 {
+				t.Errorf("%d are left, in %d pools", p.Ready, len(r.payloads.list))
 			}
 		})
 	}
@@ -169,12 +169,12 @@ func TestParkedPayloadsThatDie(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	s := readerSpec()
 	must.Do(t, r.PrestartRunning(s, 1))
-	r.tree.mu.Lock()
-	y := r.tree.payloads[0]
-	r.tree.mu.Unlock()
-	for name, signal := range map[string]func(c *Cmd) error{
-		"payload": func(c *Cmd) error { return c.Signal(unix.SIGTERM) },
-		"init":    func(c *Cmd) error { return unix.Kill(c.pid, unix.SIGKILL) },
+	r.payloads.mu.Lock()
+	y := r.payloads.list[0]
+	r.payloads.mu.Unlock()
+	for name, signal := range map[string]func(c *running) error{
+		"payload": func(c *running) error { return c.ender.signal(unix.SIGTERM) },
+		"init":    func(c *running) error { return unix.Kill(c.Pid, unix.SIGKILL) },
 	} {
 		awaitParked(t, r, s, 1)
 		y.Mu.Lock()
@@ -329,7 +329,7 @@ func TestPrestartRunningErrors(t *testing.T) {
 			t.Errorf("%s: %d are parked", name, p.Ready)
 		}
 	}
-	if n := len(r.tree.payloads); n > 0 {
+	if n := len(r.payloads.list); n > 0 {
 		t.Errorf("%d pools are left", n)
 	}
 	if err := r.PrestartRunning(readerSpec(), -1); err == nil {
@@ -342,12 +342,12 @@ func TestPrestartRunningFailsLater(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	s := readerSpec()
 	must.Do(t, r.PrestartRunning(s, 1))
-	make := r.tree.payloads[0].Make
-	r.tree.payloads[0].Make = func() (*Cmd, error) { return nil, errors.New("no memory") }
+	make := r.payloads.list[0].Make
+	r.payloads.list[0].Make = func() (*running, error) { return nil, errors.New("no memory") }
 	if err := r.PrestartRunning(s, 2); err == nil || r.Parked(s).Ready != 1 {
 		t.Errorf("%v, %d are parked", err, r.Parked(s).Ready)
 	}
-	r.tree.payloads[0].Make = make
+	r.payloads.list[0].Make = make
 	if _, _, res := runHanded(t, handed(r, "true")); !res.Warm {
 		t.Error("the pool was not used")
 	}
@@ -364,9 +364,9 @@ func TestCloseEndsParkedPayloads(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- r.PrestartRunning(slow, 1) }()
 	until(t, "a start", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return len(r.jails) == 1
+		r.jails.mu.Lock()
+		defer r.jails.mu.Unlock()
+		return len(r.jails.jails) == 1
 	})
 	if err := r.Close(); err != nil {
 		t.Error(err)

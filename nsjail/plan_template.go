@@ -2,11 +2,13 @@ package nsjail
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
@@ -20,6 +22,15 @@ import (
 type kind struct {
 	key     spec.Spec
 	profile []byte
+}
+
+// kindOf returns the kind of a Spec.
+func kindOf(s *spec.Spec) (k *kind, err error) {
+	k = &kind{key: plan.PrefixSpec(s)}
+	if spec.FileProfile(s.Seccomp) {
+		k.profile, err = host.ReadProfile(s.Seccomp)
+	}
+	return k, err
 }
 
 // planTemplate is the planned and encoded prefix that all Specs of a kind share.
@@ -68,6 +79,9 @@ func (t *planTemplate) fits(k *kind) bool {
 
 func sameSpec(a, b *spec.Spec) bool { return reflect.DeepEqual(a, b) }
 
+// errStale means that the Spec's paths no longer lead to the files that the prefix shows.
+var errStale = errors.New("the sources of the jail's prefix were replaced")
+
 // sameSources reports whether the host files that the prefix uses are unchanged.
 func (t *planTemplate) sameSources(h *host.Host) bool {
 	if t.prefix.Plan.Host.ImageComplete && !h.ImageComplete { // a place in it has been removed
@@ -88,10 +102,10 @@ func (t *planTemplate) sameSources(h *host.Host) bool {
 	return true
 }
 
-// run returns the Host for one run: the template's facts with the sources, variables and guard of the run. mounts is
-// warmRoot.mounts.Changes now.
-func (t *planTemplate) run(c *Cmd, s *spec.Spec, mounts int64) (*host.Host, error) {
-	return host.Again(c.ctx, setUpEnd(c), s, t.prefix.Plan.Host, mounts == t.mounts)
+// run returns the Host for one run: the template's facts with the sources, variables and guard of the run. until is
+// attempt.setUpEnd, and mounts is warmRoot.mounts.Changes now.
+func (t *planTemplate) run(ctx context.Context, until time.Time, s *spec.Spec, mounts int64) (*host.Host, error) {
+	return host.Again(ctx, until, s, t.prefix.Plan.Host, mounts == t.mounts)
 }
 
 // preparable reports whether jails of this Spec can start in a prepared root. The prepared root has its own network
@@ -130,32 +144,4 @@ func digestOf(p *program.Program, r program.Request) ([]byte, error) {
 	}
 	sum := sha256.Sum256(b)
 	return sum[:], nil
-}
-
-// digestPlan records the digest of what the launcher performs: the program, or its two parts, and the passed mounts.
-func (c *Cmd) digestPlan(t *planTemplate, r program.Request) error {
-	if !c.WantPlanDigest {
-		return nil
-	}
-	sum, err := digestOf(c.plan.Jail, r)
-	if err != nil {
-		return err
-	}
-	if t != nil {
-		prefix, err := t.digest()
-		if err != nil {
-			return err
-		}
-		both := sha256.Sum256(append(prefix[:len(prefix):len(prefix)], sum...))
-		sum = both[:]
-	}
-	h := sha256.New()
-	h.Write(sum)
-	for _, m := range c.plan.Passed { // the program does not contain the mounts passed by descriptor
-		src := c.plan.Host.Sources[m.Key]
-		fmt.Fprintf(h, "\n%q %#x %v %q %d %d %q %q", m.Key, m.Attr, m.IDMap, m.Target, src.Dev, src.Ino, src.Volume,
-			src.Below)
-	}
-	c.digest = hex.EncodeToString(h.Sum(nil))
-	return nil
 }

@@ -12,8 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// makeGhosts makes a ghost at each absent protected path, until the run ends.
-func (c *Cmd) makeGhosts(h *host.Host) (err error) {
+// guard holds the ghosts of one jail.
+type guard struct{ ghosts *ghost.Set }
+
+// hold makes a ghost at each absent protected path, until the run ends.
+func (g *guard) hold(h *host.Host) (err error) {
 	for _, dir := range h.Stores {
 		err := sys.MakeStore(dir, sys.StoreMode())
 		if err == nil {
@@ -24,45 +27,48 @@ func (c *Cmd) makeGhosts(h *host.Host) (err error) {
 				"show a directory that does not hold it, or show it read-only")
 		}
 	}
-	if len(h.Ghosts) == 0 || c.ghosts != nil {
+	if len(h.Ghosts) == 0 || g.ghosts != nil {
 		return nil
 	}
 	places := make([]ghost.Place, len(h.Ghosts))
-	for i, g := range h.Ghosts {
-		places[i] = ghost.Place(g)
+	for i, p := range h.Ghosts {
+		places[i] = ghost.Place(p)
 	}
-	if c.ghosts, err = ghost.Hold(places); err != nil {
+	if g.ghosts, err = ghost.Hold(places); err != nil {
 		return err
 	}
 	last := ""
-	for _, g := range h.Ghosts { // a directory whose names have no case
-		if g.Dir == last {
+	for _, p := range h.Ghosts { // a directory whose names have no case
+		if p.Dir == last {
 			continue
 		}
-		last = g.Dir
-		if err := host.Folds(g.Dir, g.Name); err != nil {
-			return spec.CallerError("protect", words.Quote(g.Dir+"/"+g.Name)+" "+err.Error(),
+		last = p.Dir
+		if err := host.Folds(p.Dir, p.Name); err != nil {
+			return spec.CallerError("protect", words.Quote(p.Dir+"/"+p.Name)+" "+err.Error(),
 				"copy the tree to another file system")
 		}
 	}
 	return nil
 }
 
-// removeGhosts removes the ghosts, and records each file that the host has replaced meanwhile. Such a path has lost its
-// protection, since the kernel detaches a mount when its mount point is removed in another mount namespace.
-func (c *Cmd) removeGhosts() error {
-	if c.plan != nil && c.facts != nil {
-		for _, p := range c.plan.Host.Protected {
-			var st unix.Stat_t
-			if p.Path == "" || p.Absent || c.ghosts.Made(filepath.Dir(p.Path), filepath.Base(p.Path)) ||
-				unix.Lstat(p.Path, &st) == nil && uint64(st.Dev) == p.Dev && st.Ino == p.Ino {
-				continue
-			}
-			c.facts.replaced = append(c.facts.replaced, p.Target)
+// replaced returns the paths in the jail of the protected files that the host has replaced meanwhile. Such a path has
+// lost its protection, since the kernel detaches a mount when its mount point is removed in another mount namespace.
+func (g *guard) replaced(h *host.Host) (targets []string) {
+	for _, p := range h.Protected {
+		var st unix.Stat_t
+		if p.Path == "" || p.Absent || g.ghosts.Made(filepath.Dir(p.Path), filepath.Base(p.Path)) ||
+			unix.Lstat(p.Path, &st) == nil && uint64(st.Dev) == p.Dev && st.Ino == p.Ino {
+			continue
 		}
+		targets = append(targets, p.Target)
 	}
-	err := c.ghosts.Release()
-	c.ghosts = nil
+	return targets
+}
+
+// release removes the ghosts.
+func (g *guard) release() error {
+	err := g.ghosts.Release()
+	g.ghosts = nil
 	return err
 }
 

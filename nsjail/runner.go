@@ -3,17 +3,10 @@ package nsjail
 import (
 	"context"
 	"errors"
-	"os"
-	"sync"
-	"sync/atomic"
 
-	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/warm"
 	"brig/nsjail/spec"
-
-	"golang.org/x/sys/unix"
+	"brig/nsjail/steps"
 )
 
 // Runner makes jails through one long-lived launcher process. Its methods may be called from several goroutines.
@@ -23,28 +16,12 @@ import (
 // current /usr, without anything mounted below it later. Its copies of a few files of /etc (certificates, ld.so.cache)
 // date from the creation of the Runner.
 type Runner struct {
-	launcher *launcher.Launcher
-	tree     *warmRoot // nil: jails start from the host's root, for the reason in why
-	why      string
-	helper   *warm.MountHelper
-	nets     *warm.NetPool
-	pool     int // RunnerOptions.Pool
+	own      *spawner
+	tree     *warmRoot // nil: jails start from the host's root
+	roots    *hostRoots
+	payloads *payloadPools
 	volumes  *volumeHelper
-	room     chan struct{} // one entry for each jail that may run; nil means no bound
-
-	mu      sync.Mutex
-	dropped *host.Host      // the identity that the launcher has assumed, if the caller is root
-	idmaps  map[[2]int]int  // user namespaces for idmapped mounts, by the source's uid and gid
-	jails   map[*Cmd]bool   // running jails
-	cold    map[int]*Runner // Runners for Specs that need the host's root, by Host.Owner
-	ending  sync.WaitGroup  // jails whose namespaces are being dismantled
-	starts  sync.WaitGroup  // starts in progress
-	closed  bool
-	swept   atomic.Bool // the groups of killed keepers have been looked for
-
-	first   sync.Mutex // held by the first start at a forked launcher until the launcher has made the jail's process
-	begun   bool       // that start has begun
-	mapping bool       // the launcher is in one of idmaps, and can make no other jail
+	jails    registry
 }
 
 // newBareRunner returns a Runner whose jails start from the host's root.
@@ -54,15 +31,6 @@ func newBareRunner() (*Runner, error) {
 		return nil, err
 	}
 	return newRunner(l), nil
-}
-
-func startLauncher() (*launcher.Launcher, error) {
-	l, err := launcher.Start()
-	if err != nil {
-		return nil, spec.HostError("launcher", err.Error(),
-			"see that /proc is mounted and that processes can be started")
-	}
-	return l, nil
 }
 
 // ForkedRunner returns a Runner with the launcher that a constructor of the binary forked before the Go runtime
@@ -85,145 +53,40 @@ const FirstPayloadID = launcher.PayloadIDs + launcher.PayloadIDCount
 func SetPayloadID(id int) error { return launcher.SetPayloadID(id) }
 
 func newRunner(l *launcher.Launcher) *Runner {
-	return &Runner{launcher: l, volumes: &volumeHelper{}, idmaps: map[[2]int]int{}, jails: map[*Cmd]bool{},
-		cold: map[int]*Runner{}}
+	v := &volumeHelper{}
+	own := newSpawner(l, v)
+	r := &Runner{own: own, volumes: v, roots: &hostRoots{bare: own, volumes: v}}
+	r.jails.jails = map[*running]bool{}
+	r.payloads = &payloadPools{jails: &r.jails}
+	return r
 }
 
-// replace starts a new launcher in place of one that can make no jail.
-func (r *Runner) replace() error {
-	fresh, err := startLauncher()
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	old := r.launcher
-	r.launcher, r.dropped, r.mapping = fresh, nil, false
-	return old.Close()
-}
-
-// begin reports whether a start is the first at a forked launcher, and then holds r.first for it. The others wait for
-// that one, and replace the launcher if it has left that in a user namespace for idmapped mounts.
-func (r *Runner) begin() (first bool, err error) {
-	r.first.Lock()
-	if r.launcher.Forked && !r.begun {
-		r.begun = true
-		return true, nil
-	}
-	defer r.first.Unlock()
-	if r.mapping {
-		err = r.replace()
-	}
-	return false, err
-}
-
-// mode returns the Mode of the next jail.
-func (r *Runner) mode() (m plan.Mode) {
-	m.Forked = r.launcher.Forked
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.dropped != nil { // a launcher assumes one unprivileged identity only
-		m.UID, m.GID = r.dropped.PayloadUID, r.dropped.PayloadGID
-	}
-	return m
-}
-
-// coldRunner returns the Runner for jails that start from the host's root. owner is Host.Owner: the uid of a bind's
-// owner that the payload must have, or 0 for any other uid. Each owner needs a launcher of its own, since a launcher
-// changes its uid once.
-func (r *Runner) coldRunner(owner int) (*Runner, error) {
-	if r.tree == nil && owner == 0 {
-		return r, nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return nil, os.ErrClosed
-	}
-	if cold := r.cold[owner]; cold != nil {
-		return cold, nil
-	}
-	cold, err := newBareRunner()
-	if err == nil {
-		cold.volumes = r.volumes
-		r.cold[owner] = cold
-	}
-	return cold, err
-}
-
-// enter waits until another jail may run.
-func (r *Runner) enter(ctx context.Context) error {
-	if r.room == nil {
-		return nil
-	}
-	select {
-	case r.room <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// start registers a start. Close waits for it before it closes what the start uses.
-func (r *Runner) start() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return os.ErrClosed
-	}
-	r.starts.Add(1)
-	return nil
-}
-
-func (r *Runner) leave() {
-	if r.room != nil {
-		<-r.room
-	}
+// sources returns the Runner's ways to start a jail, in the order in which they are asked. The last one always has one.
+func (r *Runner) sources() []source {
+	return []source{parkedPayload{r.payloads}, parkedJail{r.tree}, preparedRoot{r.tree}, hostRoot{r.roots, nil}}
 }
 
 // Close kills all running and parked jails, ends the launcher, and removes everything that the Runner has created.
 func (r *Runner) Close() error {
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
+	if !r.jails.close() {
 		return nil
 	}
-	r.closed = true
-	for c := range r.jails {
-		_ = c.Signal(unix.SIGKILL) // an error means that the jail has ended
-	}
-	r.mu.Unlock()
-	r.starts.Wait()
-	var errs []error
-	for _, cold := range r.cold {
-		errs = append(errs, cold.Close())
-	}
-	errs = append(errs, r.tree.close())
-	if r.nets != nil {
-		errs = append(errs, r.nets.Close())
-	}
-	r.ending.Wait()
-	errs = append(errs, r.volumes.close())
-	if r.helper != nil {
-		errs = append(errs, r.helper.Close())
-	}
-	for _, fd := range r.idmaps {
-		errs = append(errs, unix.Close(fd))
-	}
-	return errors.Join(append(errs, r.launcher.Close())...)
+	errs := []error{r.roots.close(), r.payloads.close(), r.tree.close()} // the payloads before the jails they are made of
+	r.jails.ending.Wait()
+	return errors.Join(append(errs, r.volumes.close(), r.own.close())...)
 }
 
 // Retire ends the launcher now instead of at Close. The running jails go on, but no other jail can be started. Retire
 // does nothing while a jail without init (Spec.NoInit) runs, since the launcher guards it.
 func (r *Runner) Retire() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for c := range r.jails {
-		if c.Spec.NoInit && !c.plan.Stays {
+	r.jails.mu.Lock()
+	defer r.jails.mu.Unlock()
+	for j := range r.jails.jails {
+		if j.Alone && !j.plan.Stays {
 			return nil
 		}
 	}
-	return r.launcher.Retire()
+	return r.own.launcher.Retire()
 }
 
 // Command returns a Cmd that runs a command in a jail of this Runner.
@@ -241,26 +104,36 @@ func (r *Runner) CommandSpec(ctx context.Context, s Spec) *Cmd {
 	return &Cmd{Spec: s, runner: r, ctx: ctx}
 }
 
-// dropRoot makes the launcher assume the unprivileged identity of root's payloads. A launcher does so once.
-func (r *Runner) dropRoot(p *plan.Plan) error {
-	if p.Drop == nil {
-		return nil
+// CommandOrdered returns a Cmd for a jail that is described in steps, as bubblewrap's are. Its payload has what the
+// caller has: the streams, the descriptors, the environment, the session. spawned, if not nil, is called with the pid
+// of the jail's first process, which then waits for its return (steps.Jail.Waits).
+//
+// The Runner must be a ForkedRunner with a launcher that stays what its caller is: brig_launcher_wanted returns 2, or
+// 3 for one that can also wait for the payload (Leave). It makes one jail.
+func (r *Runner) CommandOrdered(j *steps.Jail, spawned func(pid int) error) *Cmd {
+	s := spec.Spec{Args: j.Args, Limits: j.Limits, Net: j.Net.Net, Egress: j.Net.Egress, Seccomp: j.Net.Seccomp}
+	if j.Waits = spawned != nil; s.Seccomp == "" {
+		s.Seccomp = "unconfined"
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.dropped != nil {
-		return nil
+	return &Cmd{Spec: s, runner: r, ctx: context.Background(),
+		way: func(r *Runner) source { return orderedSteps{r.own, j, spawned} }}
+}
+
+// NewVolume creates a Volume, for root and for an ordinary user. It fails if the Runner has no prepared root.
+func (r *Runner) NewVolume(o VolumeOptions) (*Volume, error) {
+	if err := o.check(); err != nil {
+		return nil, err
 	}
-	uid, err := r.launcher.UID()
-	if err != nil {
-		return err
+	if err := r.jails.start(); err != nil {
+		return nil, err
 	}
-	if uid == p.Host.PayloadUID { // a launcher that was forked early has done so itself
-		r.dropped = p.Host
-		return nil
+	defer r.jails.starts.Done()
+	if r.tree == nil {
+		why := r.roots.why
+		if why == "" {
+			why = "it is a cold Runner"
+		}
+		return nil, spec.HostError("volume", "this Runner has no prepared tree: "+why, "bind a directory instead")
 	}
-	if err = launcher.Perform(r.launcher, "drop", p.Drop); err == nil {
-		r.dropped = p.Host
-	}
-	return err
+	return r.volumes.make(r.tree.modes[0].Root.Host, r.own.launcher, &o)
 }

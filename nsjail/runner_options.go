@@ -39,21 +39,23 @@ func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.room = make(chan struct{}, roomFor(o.Jails))
+	r.jails.room = make(chan struct{}, roomFor(o.Jails))
 	if o.Cold {
 		return r, nil
 	}
-	if r.tree, err = r.prepareLauncher(o.Pool > 0); err != nil {
-		r.why, r.tree = err.Error(), nil
-		if err := r.replace(); err != nil {
+	tree, err := r.own.prepare(o.Pool > 0)
+	if err != nil {
+		r.roots.why = err.Error()
+		if err := r.own.replace(); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
 		return r, nil
 	}
-	r.helper = &warm.MountHelper{Host: r.tree.modes[0].Root.Host, First: r.launcher}
-	if o.Pool > 0 {
-		r.pool = o.Pool
-		if r.nets, err = warm.NewNetPool(r.helper, o.Pool, o.Reuse); err != nil {
+	r.tree, r.payloads.root, r.jails.early, r.roots.bare = tree, tree, true, nil
+	tree.ending = &r.jails.ending
+	r.own.helper = &warm.MountHelper{Host: tree.modes[0].Root.Host, First: r.own.launcher}
+	if tree.most = o.Pool; o.Pool > 0 {
+		if tree.nets, err = warm.NewNetPool(r.own.helper, o.Pool, o.Reuse); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
 	}

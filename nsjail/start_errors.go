@@ -16,20 +16,28 @@ import (
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
 
+// failure is a failed operation of a jail's set-up, to be explained.
+type failure struct {
+	Spec   *spec.Spec
+	plan   *plan.Plan
+	simple bool // the error names the step alone
+}
+
 // setupError returns the error for a failed operation of the jail, with its name and remedy.
-func (c *Cmd) setupError(rep launcher.Report) error {
+func (c *failure) setupError(rep launcher.Report) error {
 	op, of := c.plan.Op(rep.A)
 	if op == nil {
 		return &spec.Error{Fault: spec.FaultBrig, Op: "program", Detail: "ended without execve(2)"}
 	}
 	e := &spec.Error{Fault: spec.FaultHost, Step: rep.A + 1, Of: of, Op: op.Label, Detail: op.Call(),
 		Errno: syscall.Errno(rep.B)}
-	if c.ordered != nil {
+	if c.simple {
 		return e
 	}
 	if op.Label == spec.OpExec {
@@ -42,7 +50,7 @@ func (c *Cmd) setupError(rep launcher.Report) error {
 			"nowhere in it; mend the tree"
 		return e
 	}
-	if mountMistake(&c.Spec, c.plan.Host, e) {
+	if mountMistake(c.Spec, c.plan.Host, e) {
 		return e
 	}
 	return doctor.OrTier(doctor.Blame(e), c.plan.Host)
@@ -55,7 +63,7 @@ func tooLarge(err error) error {
 
 // execError distinguishes a missing command from one that may not be executed, and finds the flag that adds it to the
 // jail.
-func (c *Cmd) execError(e *spec.Error) error {
+func (c *failure) execError(e *spec.Error) error {
 	name := c.Spec.Args[0]
 	e.Fault, e.Detail = spec.FaultCaller, words.Quote(name)
 	switch e.Errno {
@@ -80,7 +88,7 @@ func (c *Cmd) execError(e *spec.Error) error {
 }
 
 // forbidden returns the reason for EACCES.
-func (c *Cmd) forbidden() string {
+func (c *failure) forbidden() string {
 	for _, p := range c.plan.Exec {
 		mode, head := c.inJail(p)
 		if mode == 0 {
@@ -110,7 +118,7 @@ func (c *Cmd) forbidden() string {
 
 // missing returns what an existing file lacks when execve(2) returns ENOENT, its interpreter or its loader, and whether
 // there is such a file.
-func (c *Cmd) missing() (remedy string, known bool) {
+func (c *failure) missing() (remedy string, known bool) {
 	for _, p := range c.plan.Exec {
 		mode, head := c.inJail(p)
 		if mode == 0 {
@@ -135,7 +143,7 @@ func (c *Cmd) missing() (remedy string, known bool) {
 }
 
 // whereIsIt looks on the host for a file that the jail lacks, and returns the flag that adds it.
-func (c *Cmd) whereIsIt(name string) string {
+func (c *failure) whereIsIt(name string) string {
 	if c.Spec.Rootfs.Image != "" && !strings.Contains(name, "/") { // a program of the host needs the host's libraries
 		return "the image has no such program on its PATH; name one that it has, or use another image"
 	}
@@ -184,7 +192,7 @@ func orPath(program string) string {
 }
 
 // fromWork returns the path of a host file relative to the caller's directory, where --work . would show it, or "".
-func (c *Cmd) fromWork(host string) string {
+func (c *failure) fromWork(host string) string {
 	taken := slices.ContainsFunc(c.Spec.Mounts, func(m spec.Mount) bool { return m.Target == spec.DefaultWorkdir })
 	here, err := os.Getwd()
 	if err != nil || taken || c.workdir() != spec.DefaultWorkdir {
@@ -196,12 +204,12 @@ func (c *Cmd) fromWork(host string) string {
 	return ""
 }
 
-func (c *Cmd) workdir() string { return cmp.Or(c.Spec.Workdir, spec.DefaultWorkdir) }
+func (c *failure) workdir() string { return cmp.Or(c.Spec.Workdir, spec.DefaultWorkdir) }
 
 // inJail looks up a path of the jail on the host. It returns the mode (0 if the path is missing or unknown) and the
 // beginning of a regular file. It runs only after the command could not be started. Links made by the payload are
 // resolved within the shared directory: openat2(2), RESOLVE_IN_ROOT.
-func (c *Cmd) inJail(p string) (mode uint32, head []byte) {
+func (c *failure) inJail(p string) (mode uint32, head []byte) {
 	if p == "" {
 		return 0, nil
 	}
@@ -239,7 +247,7 @@ func (c *Cmd) inJail(p string) (mode uint32, head []byte) {
 }
 
 // source returns the host directory or file behind a path of the jail, and the remaining path below it.
-func (c *Cmd) source(p string) (root, rest string) {
+func (c *failure) source(p string) (root, rest string) {
 	rest = p
 	switch first, _, _ := strings.Cut(p[1:], "/"); {
 	case c.Spec.Rootfs.Path != "":

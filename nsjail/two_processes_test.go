@@ -62,17 +62,17 @@ func TestWhatIsDoneAtOnce(t *testing.T) {
 			}
 		}
 		rest := c.Plan().Jail.Ops
-		order(t, pool, "before", before, "KEYCTL_JOIN_SESSION_KEYRING", "PR_CAPBSET_DROP, 40", "PR_SET_SECUREBITS", "uid_map", "gid_map", "oom_score_adj")
-		order(t, pool, "init", own, "capset(", "PR_SET_NO_NEW_PRIVS")
-		order(t, pool, "child", child, "capset(", "PR_SET_NO_NEW_PRIVS", "setsid()", "seccomp(", "park(")
-		order(t, pool, "rest", rest, fmt.Sprintf("join(%d)", posts), "chdir(", "CLOSE_RANGE_CLOEXEC", "execve(")
+		inOrder(t, pool, "before", before, "KEYCTL_JOIN_SESSION_KEYRING", "PR_CAPBSET_DROP, 40", "PR_SET_SECUREBITS", "uid_map", "gid_map", "oom_score_adj")
+		inOrder(t, pool, "init", own, "capset(", "PR_SET_NO_NEW_PRIVS")
+		inOrder(t, pool, "child", child, "capset(", "PR_SET_NO_NEW_PRIVS", "setsid()", "seccomp(", "park(")
+		inOrder(t, pool, "rest", rest, fmt.Sprintf("join(%d)", posts), "chdir(", "CLOSE_RANGE_CLOEXEC", "execve(")
 		tree := own
 		if pool == 0 {
 			tree = child
-			order(t, pool, "net", own, "CLONE_NEWNET", "post()", "SIOCSIFFLAGS", "capset(")
-			order(t, pool, "net", child, "join(1)", "setns(", "CLONE_FS", "capset(")
+			inOrder(t, pool, "net", own, "CLONE_NEWNET", "post()", "SIOCSIFFLAGS", "capset(")
+			inOrder(t, pool, "net", child, "join(1)", "setns(", "CLONE_FS", "capset(")
 		}
-		order(t, pool, "tree", tree, "chroot(", "{attr_set=RDONLY|NOSUID|NODEV}", "umask(022)", "PR_SET_DUMPABLE, 0", "unshare(CLONE_FS)", "capset(")
+		inOrder(t, pool, "tree", tree, "chroot(", "{attr_set=RDONLY|NOSUID|NODEV}", "umask(022)", "PR_SET_DUMPABLE, 0", "unshare(CLONE_FS)", "capset(")
 		set := "CapInh:0CapPrm:0CapEff:0CapBnd:0CapAmb:0NoNewPrivs:1"
 		out, _ := mustRun(t, r.shell(`for p in 1 self; do grep -h -e ^Cap -e ^NoNewPrivs /proc/$p/status; done | tr -d '\t' | sed 's/:00*$/:0/' | tr -d '\n'`))
 		if got := strings.TrimSpace(out); got != set+set {
@@ -100,8 +100,8 @@ func apart(t *testing.T, pool int, own, child []program.Op) {
 	}
 }
 
-// order checks that texts stand in operations, one behind the other.
-func order(t *testing.T, pool int, what string, ops []program.Op, texts ...string) {
+// inOrder checks that texts stand in operations, one behind the other.
+func inOrder(t *testing.T, pool int, what string, ops []program.Op, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		at := opAt(ops, text)

@@ -64,25 +64,6 @@ type volumeHelper struct {
 	closed   bool
 }
 
-// NewVolume creates a Volume, for root and for an ordinary user. It fails if the Runner has no prepared root.
-func (r *Runner) NewVolume(o VolumeOptions) (*Volume, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	if err := r.start(); err != nil {
-		return nil, err
-	}
-	defer r.starts.Done()
-	if r.tree == nil {
-		why := r.why
-		if why == "" {
-			why = "it is a cold Runner"
-		}
-		return nil, spec.HostError("volume", "this Runner has no prepared tree: "+why, "bind a directory instead")
-	}
-	return r.volumes.make(r, &o)
-}
-
 func (o *VolumeOptions) check() error {
 	bad := func(detail, remedy string) error {
 		return spec.CallerError("volume", detail, remedy)
@@ -98,14 +79,13 @@ func (o *VolumeOptions) check() error {
 	return nil
 }
 
-func (s *volumeHelper) make(r *Runner, o *VolumeOptions) (*Volume, error) {
+func (s *volumeHelper) make(h *host.Host, first *launcher.Launcher, o *VolumeOptions) (*Volume, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, os.ErrClosed
 	}
-	h := r.tree.modes[0].Root.Host
-	if err := s.open(h, r.launcher); err != nil {
+	if err := s.open(h, first); err != nil {
 		return nil, err
 	}
 	s.last++

@@ -5,16 +5,12 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"syscall"
 
-	"brig/internal/sys"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/warm"
 	"brig/nsjail/spec"
-
-	"golang.org/x/sys/unix"
 )
 
 // maxTemplates is the number of templates that a Runner keeps.
@@ -22,81 +18,69 @@ const maxTemplates = 16
 
 // warmRoot is the state of a launcher in a prepared root: the cached plans and the pools of parked jails.
 type warmRoot struct {
-	modes     [2]plan.Mode // without and with a network namespace from the pool
-	mounts    *warm.MountTable
+	spawner *spawner
+	modes   [2]plan.Mode // without and with a network namespace from the pool
+	mounts  *warm.MountTable
+	nets    *warm.NetPool   // nil for none
+	most    int             // RunnerOptions.Pool
+	ending  *sync.WaitGroup // what is released in the background
+
 	mu        sync.Mutex
 	templates []*planTemplate // the most recently used first
 	pools     []*jailPool
-	payloads  []*payloadPool
 	done      bool
 }
 
-// prepareLauncher makes the launcher create its prepared root and enter it. After an error the launcher cannot be used.
-func (r *Runner) prepareLauncher(home bool) (*warmRoot, error) {
-	h, err := host.Look(&spec.Spec{})
-	if err != nil {
-		return nil, err
-	}
-	if why := prepareMissing(h); why != "" {
-		return nil, errors.New(why)
-	}
-	if home && h.Drop {
-		h.Kept |= 1 << unix.CAP_SYS_ADMIN
-	}
-	root := plan.Prepare(h, home, host.CopyEtc(h))
-	root.NoSetns = r.perform(plan.SetnsTrial()) != nil // without setns(2), two processes cannot build a jail in parallel
-	for _, s := range root.Steps {
-		if err := r.perform(s); err != nil {
+// park spawns a jail that performs the prefix of the Spec and waits for its suffix. meanwhile, if not nil, runs while
+// the launcher works. A cached template may no longer describe the machine, so after a failure park discards it and
+// tries once more with a new one.
+func (st *warmRoot) park(s *spec.Spec, k *kind, meanwhile func(*jail) error) (*jail, error) {
+	for {
+		j := &jail{}
+		if st.nets != nil && wantsPool(s) {
+			j.net = st.nets.Take()
+		}
+		t, known, err := st.template(s, k, j.net != nil)
+		if err != nil {
+			return nil, errors.Join(err, j.discard())
+		}
+		j.from = t
+		var later error
+		written := false
+		o := order{plan: t.prefix.Plan, fds: &passedFDs{from: launcher.SlotReport}}
+		if meanwhile != nil {
+			o.meanwhile = func() { written, later = true, meanwhile(j) }
+		}
+		err = st.spawner.spawn(j, o)
+		st.used(t)
+		if err == nil && later == nil {
+			return j, nil
+		}
+		if err == nil {
+			err = errors.Join(later, j.discard())
+		}
+		if !known || written && !errors.Is(later, errStale) { // the streams can be opened only once
+			return nil, err
+		}
+		if err := st.forgetTemplate(t); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.dropRoot(&plan.Plan{Drop: plan.DropFor(h), Host: h}); err != nil {
-		return nil, err
-	}
-	mounts, err := warm.OpenMountTable()
-	return &warmRoot{modes: [2]plan.Mode{{Root: root}, {Root: root, Net: true}}, mounts: mounts}, err
-}
-
-// perform makes the launcher run one preparation, in itself or in a child that perform waits for.
-func (r *Runner) perform(s plan.Preparation) error {
-	report, far, err := launcher.ReportSocket()
-	if err != nil {
-		return err
-	}
-	defer report.Close()
-	pid, err := r.launcher.Do(s.Program, s.Request, far)
-	unix.Close(far)
-	if err != nil {
-		return launcher.StepError("prepare", s.Program, err)
-	}
-	if pid == 0 {
-		return nil
-	}
-	var ws syscall.WaitStatus
-	_, err = sys.Retry(func() (int, error) { return syscall.Wait4(pid, &ws, 0, nil) })
-	if err == nil && ws == 0 { // exit(0)
-		return nil
-	}
-	rep, _, err := receive(report)
-	if err != nil || rep.Type != launcher.ReportFail {
-		return &spec.Error{Fault: spec.FaultHost, Op: "prepare", Detail: s.What + ": the process was killed"}
-	}
-	return launcher.StepError("prepare", s.Program, &launcher.OpError{Op: rep.A, Errno: syscall.Errno(rep.B)})
 }
 
 // template returns a cached or a new template for a Spec. The caller must call warmRoot.used afterwards.
-func (r *Runner) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplate, known bool, err error) {
-	r.tree.mu.Lock()
-	defer r.tree.mu.Unlock()
-	if r.tree.done {
+func (st *warmRoot) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplate, known bool, err error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.done {
 		return nil, false, os.ErrClosed
 	}
-	at := slices.IndexFunc(r.tree.templates, func(t *planTemplate) bool {
+	at := slices.IndexFunc(st.templates, func(t *planTemplate) bool {
 		return t.prefix.Plan.Mode.Net == pooled && t.fits(k)
 	})
 	if at >= 0 {
-		t = r.tree.templates[at]
-		r.tree.templates = slices.Insert(slices.Delete(r.tree.templates, at, at+1), 0, t)
+		t = st.templates[at]
+		st.templates = slices.Insert(slices.Delete(st.templates, at, at+1), 0, t)
 		t.uses++
 		return t, true, nil
 	}
@@ -104,26 +88,26 @@ func (r *Runner) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplate, 
 	if plan.MountsComeLater(s) {
 		prefix.Mounts, prefix.Protect = nil, nil
 	}
-	mounts := r.tree.mounts.Changes()
+	mounts := st.mounts.Changes()
 	h, err := host.Look(&prefix)
 	if err != nil {
 		return nil, false, err
 	}
-	if err := r.volumes.look(&prefix, h); err != nil {
+	if err := st.spawner.volumes.look(&prefix, h); err != nil {
 		return nil, false, errors.Join(err, h.Close())
 	}
-	mode := &r.tree.modes[0]
+	mode := &st.modes[0]
 	if pooled {
-		mode = &r.tree.modes[1]
+		mode = &st.modes[1]
 	}
 	if t, err = newPlanTemplate(s, h, mode); err != nil {
 		return nil, false, errors.Join(err, h.Close())
 	}
 	t.uses, t.mounts = t.uses+1, mounts
-	r.tree.templates = slices.Insert(r.tree.templates, 0, t)
-	if n := len(r.tree.templates) - 1; n == maxTemplates {
-		r.tree.templates[n].release()
-		r.tree.templates = r.tree.templates[:n]
+	st.templates = slices.Insert(st.templates, 0, t)
+	if n := len(st.templates) - 1; n == maxTemplates {
+		st.templates[n].release()
+		st.templates = st.templates[:n]
 	}
 	return t, false, nil
 }
@@ -138,17 +122,18 @@ func (st *warmRoot) close() error {
 	for _, t := range st.templates {
 		t.release()
 	}
-	pools, payloads := st.pools, st.payloads
-	st.templates, st.pools, st.payloads = nil, nil, nil
+	pools := st.pools
+	st.templates, st.pools = nil, nil
 	st.mu.Unlock()
 	var errs []error
-	for _, y := range payloads { // before the jails that they are made of
-		errs = append(errs, y.Close())
-	}
 	for _, y := range pools {
 		errs = append(errs, y.Close())
 	}
-	return errors.Join(append(errs, st.mounts.Close())...)
+	errs = append(errs, st.mounts.Close())
+	if st.nets != nil {
+		errs = append(errs, st.nets.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // release closes the files of a template when its last user has finished. The caller holds the lock.
@@ -167,15 +152,6 @@ func (st *warmRoot) used(t *planTemplate) {
 	if t.uses--; t.gone {
 		t.release()
 	}
-}
-
-// kindOf returns the kind of a Spec.
-func kindOf(s *spec.Spec) (k *kind, err error) {
-	k = &kind{key: plan.PrefixSpec(s)}
-	if spec.FileProfile(s.Seccomp) {
-		k.profile, err = host.ReadProfile(s.Seccomp)
-	}
-	return k, err
 }
 
 // forgetTemplate drops a template that no longer describes the machine, and discards the jails parked from it.

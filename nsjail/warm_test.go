@@ -27,7 +27,7 @@ func runnerWith(t testing.TB, o RunnerOptions) *Runner {
 		}
 	})
 	if r.tree == nil && !o.Cold {
-		t.Fatal("the launcher has no tree of its own: " + r.why)
+		t.Fatal("the launcher has no tree of its own: " + r.roots.why)
 	}
 	return r
 }
@@ -50,7 +50,7 @@ func (y *jailPool) pids() (list []int) {
 	y.Mu.Lock()
 	defer y.Mu.Unlock()
 	for _, j := range y.Ready {
-		list = append(list, j.pid)
+		list = append(list, j.Pid)
 	}
 	return list
 }
@@ -141,7 +141,7 @@ func TestParkedJailIsKilled(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	for _, s := range []spec.Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/x"}}}} {
 		must.Do(t, r.Prestart(s, 1))
-		y := r.tree.pool(r, &s)
+		y := r.tree.pool(&s)
 		until(t, "a jail is parked", func() bool { return len(y.pids()) == 1 })
 		dead := y.pids()[0]
 		j := y.Ready[0]
@@ -297,7 +297,7 @@ func busybox(t *testing.T, at string) {
 // What a machine does not allow makes a Runner slower, and a note tells it.
 func TestWithoutAPreparedTree(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Cold: true})
-	r.why = "a reason"
+	r.roots.why = "a reason"
 	c := r.shell("echo same")
 	wantOutput(t, c, "same")
 	if !slices.ContainsFunc(c.Plan().Notes, func(n string) bool { return strings.Contains(n, "a reason") }) {

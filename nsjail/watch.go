@@ -1,198 +1,156 @@
 package nsjail
 
 import (
-	"cmp"
 	"context"
 	"os"
+	"sync/atomic"
 	"time"
 
+	"brig/cgroup"
+	"brig/internal/sys"
+	"brig/nsjail/internal/plan"
+	"brig/nsjail/internal/run"
 	"brig/nsjail/spec"
-
-	"golang.org/x/sys/unix"
 )
 
-// cause is the reason for which the keeper ended a jail.
-type cause int32
+// watch ends a jail at the limits that the keeper holds, or when the context ends. Go's timers follow CLOCK_MONOTONIC,
+// so steps of the system time do not matter. No goroutine waits, so a start wakes no thread for this.
+type watch struct {
+	ender   *ender
+	meter   *meter
+	disks   *disks
+	limits  *spec.Limits
+	plan    *plan.Plan
+	netlink bool         // netlink messages count against the limit on memory: see countsNetlink
+	before  cgroup.Stats // the group's statistics when a payload was taken
+
+	stopOOM   func() error // nil if there is no watch for kills
+	stopCtx   func() bool
+	uncounted atomic.Pointer[error] // why netlink messages could not be counted at some time; or nil
+}
+
+// start starts the clock of the whole run, which began at a time, and watches the context.
+func (w *watch) start(ctx context.Context, began time.Time) {
+	timers := &w.ender.timers
+	if w.plan.Wall > 0 {
+		left := time.Duration(w.plan.Wall) - time.Since(began)
+		timers.Start(&timers.Wall, left, func() { w.ender.endFor(endedWall) })
+	}
+	w.stopCtx = context.AfterFunc(ctx, func() { w.ender.endFor(endedCancel) })
+}
+
+// payload starts the clocks that count from the payload's start.
+func (w *watch) payload() {
+	timers := &w.ender.timers
+	if w.meter.idle > 0 {
+		w.meter.touch()
+		timers.Start(&timers.Idle, w.meter.idle, w.checkIdle)
+	}
+	if w.limits.CPUTime > 0 && w.ender.group != nil {
+		w.checkCPU()
+	}
+	if len(w.disks.stores) > 0 {
+		timers.Start(&timers.Disk, diskInterval, w.checkDisk)
+	}
+	if w.netlink {
+		timers.Start(&timers.Netlink, netlinkInterval, w.checkNetlink)
+	}
+}
+
+// end stops all clocks.
+func (w *watch) end() {
+	w.ender.timers.End()
+	if w.stopCtx != nil {
+		w.stopCtx()
+	}
+}
+
+// checkIdle ends the jail if it has been silent for too long, and otherwise sets the timer again.
+func (w *watch) checkIdle() {
+	quiet := w.meter.quiet()
+	if quiet >= w.meter.idle {
+		w.ender.endFor(endedIdle)
+		return
+	}
+	timers := &w.ender.timers
+	timers.Start(&timers.Idle, w.meter.idle-quiet, w.checkIdle)
+}
+
+// checkCPU ends the jail if its group has used the processor time in this run. Otherwise it checks again at the
+// earliest time at which that can be true, with all processors busy.
+func (w *watch) checkCPU() {
+	const least = 5 * time.Millisecond
+	limit := time.Duration(w.limits.CPUTime)
+	used := w.ender.group.CPUUsage() - max(0, w.before.CPU)
+	if used >= limit {
+		w.ender.endFor(endedCPU)
+		return
+	}
+	timers := &w.ender.timers
+	timers.Start(&timers.CPU, max(least, (limit-used)/time.Duration(w.plan.Processors())), w.checkCPU)
+}
+
+// diskInterval is the least time between two counts of the changes on disk. A count may take a tenth of the time.
+const diskInterval = 100 * time.Millisecond
+
+// checkDisk ends the jail if its changes on disk are above their limit, or have made the file system almost full.
+// Otherwise it sets the timer again.
+func (w *watch) checkDisk() {
+	w.disks.counting.Lock()
+	defer w.disks.counting.Unlock()
+	if w.ender.done.Load() { // the stores may be closed
+		return
+	}
+	began, pid := time.Now(), w.ender.first.Pid
+	if w.disks.exceeded(func() int64 { return run.Unlinked(append(sys.Descendants(pid), pid)) }) {
+		w.ender.endFor(endedDisk)
+		return
+	}
+	timers := &w.ender.timers
+	timers.Start(&timers.Disk, max(diskInterval, 10*time.Since(began)), w.checkDisk)
+}
 
 const (
-	notEnded cause = iota
-	endedWall
-	endedIdle
-	endedCPU
-	endedOutput
-	endedCancel
-	endedDisk
-	endedMemory  // cgroup version 1 kills one process only; the keeper ends the others
-	endedNetlink // too many messages: watchNetlink
+	// netlinkInterval is the least time between two counts of netlink messages. A count may take a tenth of the time.
+	netlinkInterval = 100 * time.Millisecond
+	// netlinkShare is the part of the limit on memory that messages may take beside it: a list of addresses that a
+	// program has asked for ends no jail whose memory is the kernel's caches, of which version 1 does not count all.
+	netlinkShare = 8
 )
 
-// startWatch ends the jail at a limit that the keeper enforces, or when the context ends. Go's timers follow
-// CLOCK_MONOTONIC, so steps of the system time do not matter. No goroutine waits, so a start wakes no thread for this.
-func (c *Cmd) startWatch() {
-	if c.plan.Wall > 0 {
-		left := time.Duration(c.plan.Wall) - time.Since(c.marks[momentPrepared])
-		c.timers.Start(&c.timers.Wall, left, func() { c.endFor(endedWall) })
-	}
-	c.stopCtx = context.AfterFunc(c.ctx, func() { c.endFor(endedCancel) })
-}
-
-// watchPayload starts the clocks that count from the payload's start.
-func (c *Cmd) watchPayload() {
-	if idle := time.Duration(c.Spec.Limits.Idle); idle > 0 {
-		c.state.lastOutput.Store(time.Since(c.marks[momentStarted]).Nanoseconds())
-		c.timers.Start(&c.timers.Idle, idle, func() { c.checkIdle(idle) })
-	}
-	if limit := time.Duration(c.Spec.Limits.CPUTime); limit > 0 && c.group != nil {
-		c.checkCPU(limit)
-	}
-	if len(c.stores) > 0 {
-		c.timers.Start(&c.timers.Disk, diskInterval, c.checkDisk)
-	}
-	watchNetlink(c)
-}
-
-func (c *Cmd) unwatch() {
-	c.timers.End()
-	if c.stopCtx != nil {
-		c.stopCtx()
-	}
-}
-
-// checkIdle ends the jail if it has been silent for the given time, and otherwise sets the timer again.
-func (c *Cmd) checkIdle(idle time.Duration) {
-	quiet := time.Since(c.marks[momentStarted]) - time.Duration(c.state.lastOutput.Load())
-	if quiet >= idle {
-		c.endFor(endedIdle)
+// checkNetlink ends the jail if the messages that wait in netlink sockets, which no control group counts, and what its
+// group holds are above the limit on memory. Otherwise it sets the timer again.
+func (w *watch) checkNetlink() {
+	began, limit := time.Now(), int64(w.limits.Memory)
+	waiting, err := w.ender.first.Netlink(limit)
+	if err == os.ErrProcessDone {
 		return
 	}
-	c.timers.Start(&c.timers.Idle, idle-quiet, func() { c.checkIdle(idle) })
-}
-
-// checkCPU ends the jail if its group has used the given processor time in this run. Otherwise it checks again at the
-// earliest time at which that can be true, with all processors busy.
-func (c *Cmd) checkCPU(limit time.Duration) {
-	const least = 5 * time.Millisecond
-	used := c.group.CPUUsage() - max(0, c.state.before.CPU)
-	if used >= limit {
-		c.endFor(endedCPU)
-		return
+	if err != nil {
+		w.uncounted.CompareAndSwap(nil, &err)
 	}
-	c.timers.Start(&c.timers.CPU, max(least, (limit-used)/time.Duration(c.plan.Processors())),
-		func() { c.checkCPU(limit) })
-}
-
-// endFor ends the jail for the first cause that occurs. A payload gets Spec.Limits.Grace after a limit on time or the
-// end of the context.
-func (c *Cmd) endFor(why cause) {
-	if c.state.done.Load() || !c.state.cause.CompareAndSwap(int32(notEnded), int32(why)) {
-		return
-	}
-	grace := time.Duration(c.Spec.Limits.Grace)
-	if grace > 0 && (why == endedWall || why == endedIdle || why == endedCancel) {
-		c.state.warned.Store(true)         // before the signal: the payload may be gone before the call returns
-		if c.Signal(unix.SIGTERM) == nil { // init forwards it
-			time.AfterFunc(grace, c.end)
+	if waiting > limit/netlinkShare {
+		if held := w.ender.group.MemoryHeld(); held >= 0 && waiting > limit-held {
+			w.ender.endFor(endedNetlink)
 			return
 		}
-		c.state.warned.Store(false)
 	}
-	c.end()
+	timers := &w.ender.timers
+	timers.Start(&timers.Netlink, max(netlinkInterval, 10*time.Since(began)), w.checkNetlink)
 }
 
-// Stop sends a signal that asks the payload to end. If the jail has not ended within Limits.Grace (DefaultGrace if that
-// is 0), it is killed and its status is cancelled. Another Stop in the meantime sends its signal too, and does not
-// extend the time. SIGKILL ends the jail at once.
-func (c *Cmd) Stop(sig os.Signal) error {
-	kill := func() {
-		c.state.cause.CompareAndSwap(int32(notEnded), int32(endedCancel)) // keeps the cause if a limit was first
-		c.end()
-	}
-	if sig == unix.SIGKILL {
-		kill()
+// watchOOM ends the jail when the kernel kills one of its processes for lack of memory but not the others.
+func (w *watch) watchOOM() (err error) {
+	group := w.ender.group
+	if group == nil || w.limits.Memory == 0 || w.limits.NoOOMGroup {
 		return nil
 	}
-	err := c.Signal(sig)
-	if err == nil && c.state.asked.CompareAndSwap(false, true) {
-		c.timers.Start(&c.timers.Stop, time.Duration(cmp.Or(c.Spec.Limits.Grace, spec.DefaultGrace)), kill)
+	if w.stopOOM, err = group.WatchOOM(func() { w.ender.endFor(endedMemory) }); err != nil {
+		return spec.HostError("limits.memory", "control group: cannot watch for kills: "+err.Error(),
+			"let them hit one process only: --no-oom-group")
 	}
-	return err
-}
-
-// endGrace is the time that init has to end the jail before it is killed. startGrace applies until the keeper knows
-// whether the payload has started: after an earlier kill it would never know.
-const (
-	endGrace   = 200 * time.Millisecond
-	startGrace = 5 * time.Second
-)
-
-// end asks init to kill all processes and to report their resource usage. If init itself is killed, the kernel collects
-// the processes of the pid namespace and counts their time nowhere. The timer need not be stopped, since a pidfd never
-// refers to another process. An error of signal means that the jail has ended.
-func (c *Cmd) end() {
-	if c.group != nil {
-		c.group.Unthrottle() // ending takes processor time, that of init included
+	if w.stopOOM != nil && group.OOMKills() > 0 { // a kill before the watch began
+		w.ender.endFor(endedMemory)
 	}
-	if c.frozen.Load() { // a frozen init cannot answer
-		c.kill()
-		return
-	}
-	if !c.Spec.NoInit {
-		if _, err := c.report.Write([]byte{0}); err == nil {
-			wait := startGrace
-			if c.state.running.Load() {
-				wait = endGrace
-			}
-			time.AfterFunc(wait, c.kill)
-			return
-		}
-	}
-	c.kill()
-}
-
-// kill kills process 1, whereupon the kernel kills all others. With cgroup version 1 a frozen process receives the
-// signal only when it is thawed.
-//
-// Without a pid namespace the kernel kills nothing more than that process. So init is asked to end the jail, and killed
-// only if it has not: the payload then ends with it (PR_SET_PDEATHSIG), but not what the payload has started, unless a
-// control group holds it.
-func (c *Cmd) kill() {
-	_ = c.Signal(unix.SIGKILL)
-	c.thaw()
-	c.hurry()
-}
-
-// killInit sends SIGKILL to process 1. In the process tier it is the last resort.
-func (c *Cmd) killInit() error {
-	if c.Spec.Tier != spec.TierProcess {
-		return c.signal(unix.SIGKILL)
-	}
-	if _, err := c.report.Write([]byte{0}); err != nil { // init is gone
-		return c.signal(unix.SIGKILL)
-	}
-	time.AfterFunc(endWait/2, func() { _ = c.signal(unix.SIGKILL) }) // an error means that the jail has ended
 	return nil
-}
-
-func (c *Cmd) thaw() {
-	if c.frozen.Load() {
-		_ = c.group.Freeze(false)
-	}
-}
-
-// countOutput counts n bytes of output, and returns how many of them the limit on output lets pass.
-func (c *Cmd) countOutput(n int) int {
-	if c.Spec.Limits.Idle > 0 {
-		c.state.lastOutput.Store(time.Since(c.marks[momentStarted]).Nanoseconds())
-	}
-	limit := int64(c.Spec.Limits.OutputLimit)
-	if limit == 0 {
-		return n
-	}
-	over := c.state.output.Add(int64(n)) - limit
-	if over <= 0 {
-		return n
-	}
-	c.state.over.Store(true)
-	c.endFor(endedOutput)
-	return int(max(0, int64(n)-over))
 }

@@ -1,4 +1,4 @@
-package nsjail
+package run
 
 import (
 	"strings"
