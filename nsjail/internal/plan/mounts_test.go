@@ -32,7 +32,7 @@ func outline(list []rootfs.Entry) (lines []string) {
 	return lines
 }
 
-// mounted gives a Spec mounts, with a directory of the caller's behind each that has a source.
+// mounted adds mounts to a Spec, and a directory of the caller's behind each that has a source.
 func mounted(list ...spec.Mount) func(*spec.Spec, *host.Host, *Mode) {
 	return func(s *spec.Spec, h *host.Host, _ *Mode) {
 		s.Mounts = list
