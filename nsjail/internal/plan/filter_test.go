@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// presets gives a Host the default filter.
+// preset sets the default filter.
 func preset(t *testing.T) func(*spec.Spec, *host.Host, *Mode) {
 	bpf := must.Get(seccomp.PresetFilter("default", seccomp.Target{Arch: runtime.GOARCH}, true))(t)
 	return func(_ *spec.Spec, h *host.Host, _ *Mode) { h.Filter = bpf }
