@@ -16,6 +16,7 @@ import (
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/process"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -186,7 +187,7 @@ func await(
 		u.restore = s.restore
 		c.Stdin = listen(c, inv, u.std)
 	}
-	caught := nsjail.CatchSignals()
+	caught := process.CatchSignals()
 	stop := forwardSignals(c, caught, s, u)
 	if !inv.hasCOW() { // or signals end what the keeper does afterwards
 		defer stop()

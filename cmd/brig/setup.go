@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"brig/internal/cli"
-	"brig/nsjail"
+	"brig/nsjail/process"
 
 	"golang.org/x/sys/unix"
 )
@@ -58,7 +58,7 @@ func (u *setUp) due(sig unix.Signal) (list []unix.Signal) {
 }
 
 // begin is called when the payload runs.
-func (u *setUp) begin(caught *nsjail.Signals) {
+func (u *setUp) begin(caught *process.Signals) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.started = true

@@ -8,6 +8,7 @@ import (
 
 	"brig/internal/cli"
 	"brig/nsjail"
+	"brig/nsjail/process"
 
 	"golang.org/x/sys/unix"
 )
@@ -79,7 +80,7 @@ func (s *screen) resize() {
 }
 
 // forwardSignals forwards caught signals to a jail, those that arrive while it is being made when it runs.
-func forwardSignals(c *nsjail.Cmd, caught *nsjail.Signals, s *screen, u *setUp) (stop func()) {
+func forwardSignals(c *nsjail.Cmd, caught *process.Signals, s *screen, u *setUp) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -105,7 +106,7 @@ func forwardSignals(c *nsjail.Cmd, caught *nsjail.Signals, s *screen, u *setUp) 
 // the jail and then brig itself, and fg continues both: signal(7). When the window size changes, the payload's terminal
 // gets the new size, and the kernel sends the payload SIGWINCH. An error means that the jail has ended and the signal
 // is moot.
-func forward(c *nsjail.Cmd, caught *nsjail.Signals, s *screen, sig unix.Signal, interrupted bool) (err error) {
+func forward(c *nsjail.Cmd, caught *process.Signals, s *screen, sig unix.Signal, interrupted bool) (err error) {
 	switch {
 	case sig == unix.SIGWINCH && s != nil:
 		s.resize()

@@ -90,6 +90,7 @@ var ours = map[string][]string{
 	"brig/denial":               {"brig/netns/egress", "brig/netns/egress/policy", "brig/seccomp"},
 	"brig/nsjail":               {"brig/denial", program, specs, host, ops, planner, ordered, warm, keeper, ghost, doctor, starter, "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp", steps},
 	"brig/agent/keep":           {},
+	"brig/nsjail/process":       {starter},
 	shown:                       {specs, host, planner},
 	steps:                       {specs},
 	jobs:                        {"brig/nsjail"},
@@ -104,8 +105,8 @@ var ours = map[string][]string{
 	"brig/agent/engine":         append([]string{"brig/gitview", "brig/image", "brig/image/asroot", "brig/nsjail", "brig/changes", "brig/netns/egress", "brig/netns/egress/policy", jobs, "brig/denial", specs, shown}, wrappers...),
 	"brig/learn":                {"brig/nsjail", "brig/denial", specs},
 	"brig/learn/trace":          {"brig/learn"},
-	"brig/cmd/brig":             {isolate, bwrap, convert, convert + "/docker", convert + "/compose", convert + "/nsjail", "brig/denial", "brig/learn", "brig/learn/trace", "brig/nsjail", "brig/agent/text", "brig/netns/egress", "brig/netns/egress/policy", "brig/internal/cli", "brig/image", "brig/image/asroot", "brig/changes", "brig/gitview", "brig/layer", doctor, specs, shown, "brig/seccomp"},
-	isolate:                     {"brig/gitview", "brig/nsjail", "brig/internal/cli", convert, specs, shown},
+	"brig/cmd/brig":             {isolate, bwrap, convert, convert + "/docker", convert + "/compose", convert + "/nsjail", "brig/denial", "brig/learn", "brig/learn/trace", "brig/nsjail", "brig/agent/text", "brig/netns/egress", "brig/netns/egress/policy", "brig/internal/cli", "brig/image", "brig/image/asroot", "brig/changes", "brig/gitview", "brig/layer", doctor, specs, shown, "brig/seccomp", "brig/nsjail/process"},
+	isolate:                     {"brig/gitview", "brig/nsjail", "brig/internal/cli", convert, specs, shown, "brig/nsjail/process"},
 	convert:                     {"brig/nsjail"},
 	convert + "/compose":        {convert, convert + "/docker", "brig/nsjail"},
 	convert + "/nsjail":         {convert, "brig/nsjail"},
@@ -146,8 +147,8 @@ var ours = map[string][]string{
 	bench + "stats":             {bench + "result"},
 }
 
-// outer is what programs that use the library may import: the library, and the type of a policy.
-var outer = []string{"brig/nsjail", "brig/netns/egress", "brig/netns/egress/policy"}
+// outer is what programs that use the library may import: the library, and what its results and errors lead to.
+var outer = []string{"brig/nsjail", specs, shown, doctor, "brig/denial", "brig/netns/egress", "brig/netns/egress/policy"}
 
 // doors lists which package alone may import a library; the longest path that fits decides. golang.org/x/sys is
 // everybody's: it is the kernel's own words.

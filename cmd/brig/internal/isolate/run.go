@@ -17,6 +17,7 @@ import (
 	"brig/internal/sys"
 	"brig/nsjail"
 	"brig/nsjail/explain"
+	"brig/nsjail/process"
 
 	"golang.org/x/sys/unix"
 )
@@ -108,7 +109,7 @@ func (c *call) execute(j *job, id identity) (int, error) {
 
 // catchSignals ends the run when isolate is asked to end. Ctrl-Z stops isolate alone, and not the clocks.
 func (r *running) catchSignals() (stop func()) {
-	caught := nsjail.CatchSignals()
+	caught := process.CatchSignals()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -252,7 +253,7 @@ func program(box int64) (identity, error) {
 	if os.Geteuid() != 0 {
 		return 0, nil
 	}
-	if err := nsjail.SetPayloadID(nsjail.FirstPayloadID + int(box)); err != nil { // cmd/brig/early.go guesses it
+	if err := process.SetPayloadID(process.FirstPayloadID + int(box)); err != nil { // cmd/brig/early.go guesses it
 		return 0, err
 	}
 	h, err := explain.LookIdentity()

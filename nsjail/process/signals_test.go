@@ -1,4 +1,4 @@
-package nsjail
+package process
 
 import (
 	"os"
