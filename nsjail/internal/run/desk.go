@@ -33,6 +33,9 @@ type desk struct {
 	saved    unix.Termios // of the caller's terminal, while attached
 	copied   unix.Termios // what the payload's terminal had from the caller's
 	last     []byte       // the end of the output
+
+	passed int  // how many SIGCONT of the caller's were passed on
+	owed   bool // the SIGCONT that has continued this process is on its way; the payload has been continued already
 }
 
 // controls reports whether a descriptor is the controlling terminal of this process: ioctl_tty(2).

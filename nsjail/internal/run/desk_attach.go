@@ -9,6 +9,9 @@ import (
 // attach makes the caller's terminal raw and begins to read it for the payload. In the background the kernel stops this
 // process first. EIO means that it would have, and that nobody could continue it: an orphaned group.
 func (d *desk) attach(reads bool) (newly bool, err error) {
+	d.mu.Lock()
+	passed, background := d.passed, d.background()
+	d.mu.Unlock()
 	if reads { // of no byte: the kernel asks for the foreground all the same
 		if _, err := sys.Retry(func() (int, error) { return unix.Read(d.in, nil) }); err != nil && err != unix.EAGAIN {
 			return false, err
@@ -36,7 +39,7 @@ func (d *desk) attach(reads bool) (newly bool, err error) {
 	if _, err := sys.Retry(set); err != nil {
 		return false, err
 	}
-	d.saved, d.attached = *modes, true
+	d.saved, d.attached, d.owed = *modes, true, background && passed == d.passed
 	if d.change.Broadcast(); !d.pumping {
 		d.pumping = true
 		go d.pump()
@@ -64,10 +67,33 @@ func (d *desk) detach() {
 	if !d.attached {
 		return
 	}
-	d.attached = false
+	d.attached, d.owed = false, false
 	if group, err := unix.IoctlGetInt(d.in, unix.TIOCGPGRP); err == nil && group == unix.Getpgrp() {
 		_ = unix.IoctlSetTermios(d.in, unix.TCSETS, &d.saved)
 	}
+}
+
+// background reports whether the caller's terminal is another process group's.
+func (d *desk) background() bool {
+	group, err := unix.IoctlGetInt(d.in, unix.TIOCGPGRP)
+	return err == nil && group != unix.Getpgrp()
+}
+
+// Continue passes a SIGCONT of the caller's on. One that is on its way while attach continues the payload is late: the
+// payload may have stopped again since, at a key, and would not stay so.
+func (s *Streams) Continue(pass func() error) error {
+	d := s.desk
+	if d == nil {
+		return pass()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.owed {
+		d.owed = false
+		return nil
+	}
+	d.passed++
+	return pass()
 }
 
 // pump copies what is typed while the desk is attached, until the jail ends.
