@@ -173,7 +173,7 @@ func TestHomeFiles(t *testing.T) {
 		h := must.Get(Look(&spec.Spec{Args: []string{"true"}, Protect: []string{spec.ProtectGit},
 			Mounts: []spec.Mount{{Type: spec.MountBind, Source: filepath.Join(dir, name), Target: "/work", Writable: true}}}))(t)
 		must.Do(t, h.Close())
-		for _, file := range spec.HomeFiles {
+		for _, file := range homeFiles {
 			full := filepath.Join(dir, name, file)
 			held := slices.ContainsFunc(h.Protected, func(p Protected) bool { return sys.Under(full, p.Path) })
 			if want := name == "home" || slices.Contains(spec.ToolFiles, file); held != want {

@@ -23,17 +23,17 @@ func (p *protector) tools(dir string, area bool) {
 	}
 	var home unix.Stat_t
 	isHome := unix.Stat(os.Getenv("HOME"), &home) == nil && p.id(dir) == fileID{uint64(home.Dev), home.Ino}
-	for _, name := range spec.ShellFiles {
+	for _, name := range shellFiles {
 		if isHome || top.has(name) && p.exists(path.Join(dir, name)) {
 			p.protectAt(dir, name, top)
 		}
 	}
-	for _, name := range spec.HomeFiles {
+	for _, name := range homeFiles {
 		if isHome {
 			p.protectAt(dir, name, top)
 		}
 	}
-	for _, name := range spec.MadeFiles {
+	for _, name := range madeFiles {
 		p.made(dir, name, top)
 	}
 }
