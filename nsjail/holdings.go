@@ -9,6 +9,7 @@ import (
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/ops"
 	"brig/nsjail/internal/plan"
+	"brig/nsjail/internal/relay"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/spec"
 
@@ -23,7 +24,7 @@ type holdings struct {
 	closers []io.Closer // other files to close at the end
 	disks   disks
 	guard   guard
-	network *network // nil for a jail without NetEgress and published ports
+	relay   *relay.Relay // nil for a jail without NetEgress and published ports
 }
 
 // look makes what the jail of a Spec shows and the host has not: directories on disk, and files at protected paths.
@@ -70,8 +71,8 @@ func (h *holdings) receive(p *plan.Plan, tag int, fds []int) error {
 	if tag == ops.TagUpper {
 		return h.disks.add(p, fds[0])
 	}
-	if h.network != nil && !h.network.serving {
-		return h.network.serve(fds, p.Sockets.List())
+	if h.relay.Waits() {
+		return h.relay.Serve(fds, p.Sockets.List())
 	}
 	if err := unix.SetNonblock(fds[0], true); err != nil {
 		return errors.Join(err, unix.Close(fds[0]))
@@ -98,6 +99,6 @@ func (h *holdings) output() Output {
 func (h *holdings) release() error {
 	h.endStreams()
 	err := h.disks.drop()
-	h.network.close()
+	h.relay.Close()
 	return errors.Join(err, h.guard.release())
 }

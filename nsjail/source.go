@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"brig/nsjail/internal/relay"
 )
 
 // source is a way to start a jail.
@@ -17,7 +19,7 @@ type source interface {
 // is Cmd.NetworkLog.
 func begin(ctx context.Context, a *attempt, log io.Writer, sources ...source) (r *running, err error) {
 	a.spec.Egress = a.spec.Egress.Clone() // the caller may change its own
-	a.held.network, err = openNetwork(a.spec, log)
+	a.held.relay, err = relay.Open(a.spec, log)
 	for i := 0; err == nil && r == nil; i++ {
 		r, err = sources[i].take(ctx, a)
 	}

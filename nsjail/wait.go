@@ -116,7 +116,7 @@ func (r *running) collectFacts(e *ended) {
 	}
 	e.over, e.output, e.last = r.held.meter.over.Load(), r.held.output(), r.held.streams.Last()
 	e.unread = r.taken && !r.held.streams.TookFirst()
-	e.network = r.held.network.close()
+	e.network = r.held.relay.Close()
 	e.wall, e.phases = r.times.wall(r.from != nil), r.times.phases()
 }
 

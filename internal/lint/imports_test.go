@@ -24,6 +24,7 @@ const (
 	starter = "brig/nsjail/internal/launcher"
 	warm    = "brig/nsjail/internal/warm"
 	ghost   = "brig/nsjail/internal/ghost"
+	relay   = "brig/nsjail/internal/relay"
 	doctor  = "brig/nsjail/doctor"
 	isolate = "brig/cmd/brig/internal/isolate"
 	convert = "brig/cmd/brig/internal/convert"
@@ -88,7 +89,8 @@ var ours = map[string][]string{
 	ghost:                       {specs},
 	doctor:                      {specs, host, "brig/landlock", "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	"brig/denial":               {"brig/netns/egress", "brig/netns/egress/policy", "brig/seccomp"},
-	"brig/nsjail":               {"brig/denial", program, specs, host, ops, planner, ordered, warm, keeper, ghost, doctor, starter, "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp", steps},
+	relay:                       {specs, starter, "brig/netns", "brig/netns/egress"},
+	"brig/nsjail":               {"brig/denial", program, specs, host, ops, planner, ordered, warm, keeper, ghost, relay, doctor, starter, "brig/cgroup", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp", steps},
 	"brig/agent/keep":           {},
 	"brig/nsjail/process":       {starter},
 	shown:                       {specs, host, planner},

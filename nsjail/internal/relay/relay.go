@@ -1,4 +1,6 @@
-package nsjail
+// Package relay is the keeper's end of a jail's network: the published ports, and the server that receives the
+// connections of the payload.
+package relay
 
 import (
 	"cmp"
@@ -15,39 +17,40 @@ import (
 	"brig/nsjail/spec"
 )
 
-// network is the keeper's end of a jail's network: it receives the connections of the payload.
-type network struct {
+// Relay is the keeper's end of one jail's network. A nil one is that of a jail without.
+type Relay struct {
 	server    *egress.Server
 	published []egress.Published
 	serving   bool
 	ended     bool
 }
 
-// openNetwork checks the policy and listens on the published ports before the jail exists. It returns nil if unused.
-func openNetwork(s *spec.Spec, log io.Writer) (n *network, err error) {
+// Open checks the policy and listens on the published ports before the jail exists. It returns nil for a Spec without
+// NetEgress and published ports. log receives one JSON line for each connection and refused attempt; or it is nil.
+func Open(s *spec.Spec, log io.Writer) (r *Relay, err error) {
 	if s.Net != spec.NetEgress && len(s.Publish) == 0 {
 		return nil, nil
 	}
-	n = &network{}
+	r = &Relay{}
 	defer func() {
 		if err != nil {
-			n.close()
+			r.Close()
 		}
 	}()
 	for i, text := range s.Publish {
 		p, _ := spec.ParsePublished(text) // Check has parsed it before
 		l, err := listenTCP(p.Host)
 		if err != nil {
-			return n, spec.CallerError(spec.Index("publish", i), err.Error(), "choose another port or address")
+			return r, spec.CallerError(spec.Index("publish", i), err.Error(), "choose another port or address")
 		}
-		n.published = append(n.published, egress.Published{Listener: l,
+		r.published = append(r.published, egress.Published{Listener: l,
 			To: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), p.Port)})
 	}
-	n.server, err = egress.New(egress.Config{Policy: s.Policy(), Jail: cmp.Or(s.Hostname, spec.DefaultHostname), Log: log})
+	r.server, err = egress.New(egress.Config{Policy: s.Policy(), Jail: cmp.Or(s.Hostname, spec.DefaultHostname), Log: log})
 	if err != nil {
-		return n, spec.CallerError("egress", err.Error(), "mend the policy")
+		return r, spec.CallerError("egress", err.Error(), "mend the policy")
 	}
-	return n, nil
+	return r, nil
 }
 
 // listenTCP listens on the host with plain TCP. Go's default, MPTCP, does not support splice(2).
@@ -61,8 +64,11 @@ func listenTCP(at netip.AddrPort) (*net.TCPListener, error) {
 	return l.(*net.TCPListener), nil // package net documents this type for "tcp"
 }
 
-// serve starts to serve the sockets that the jail has opened. They come from set-up, before the payload starts.
-func (n *network) serve(fds []int, want []netns.Socket) error {
+// Waits reports whether the jail has still to open its sockets.
+func (r *Relay) Waits() bool { return r != nil && !r.serving }
+
+// Serve starts to serve the sockets that the jail has opened. They come from set-up, before the payload starts.
+func (r *Relay) Serve(fds []int, want []netns.Socket) error {
 	if err := netns.Verify(fds, want); err != nil {
 		launcher.CloseAll(fds)
 		return &spec.Error{Fault: spec.FaultBrig, Op: "net", Detail: err.Error()}
@@ -78,13 +84,13 @@ func (n *network) serve(fds []int, want []netns.Socket) error {
 		}
 		errs = append(errs, place(&s, w, f), f.Close())
 	}
-	for i := range n.published {
-		k := len(n.published) // an equal part of the sockets for each port
-		n.published[i].Conns = dial[i*len(dial)/k : (i+1)*len(dial)/k]
+	for i := range r.published {
+		k := len(r.published) // an equal part of the sockets for each port
+		r.published[i].Conns = dial[i*len(dial)/k : (i+1)*len(dial)/k]
 	}
-	s.Publish = n.published
-	n.serving = true
-	n.server.Serve(s) // the server owns the sockets that were placed
+	s.Publish = r.published
+	r.serving = true
+	r.server.Serve(s) // the server owns the sockets that were placed
 	return errors.Join(errs...)
 }
 
@@ -123,19 +129,19 @@ func place(s *egress.Sockets, w netns.Socket, f *os.File) error {
 	return nil
 }
 
-// close ends all connections and returns their summary, or nil without a network.
-func (n *network) close() *egress.Summary {
-	if n == nil || n.ended {
+// Close ends all connections and returns their summary, or nil without a network.
+func (r *Relay) Close() *egress.Summary {
+	if r == nil || r.ended {
 		return nil
 	}
-	n.ended = true
-	if !n.serving {
-		for _, p := range n.published {
+	r.ended = true
+	if !r.serving {
+		for _, p := range r.published {
 			p.Listener.Close()
 		}
 	}
-	if n.server == nil {
+	if r.server == nil {
 		return nil
 	}
-	return n.server.Close()
+	return r.server.Close()
 }
