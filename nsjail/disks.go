@@ -27,16 +27,16 @@ type disks struct {
 // scratchStore is the key in disks.stores of the directory that a payload without a mount namespace has for itself.
 const scratchStore = -2
 
-// open makes the directories for changes on disk, once for each jail, and replaces Look's placeholders for them in the
-// Host.
-func (d *disks) open(s *spec.Spec, h *host.Host) error {
+// open makes the directories for changes on disk, once for each jail, and returns them for the places that Look has
+// found. With an error, too, the sources are open.
+func (d *disks) open(s *spec.Spec, h *host.Host) (made host.Prepared, err error) {
 	if h.Scratch != "" && h.HasTier() { // or Resolve returns the error
 		m := spec.Mount{Target: "$TMPDIR", Size: cmp.Or(s.Scratch, spec.DefaultTmpfsSize),
 			Inodes: spec.DefaultTmpfsInodes}
 		if err := d.openStore(scratchStore, m, 0o700, h); err != nil {
-			return spec.HostError("tier", err.Error(), host.OtherStore)
+			return made, spec.HostError("tier", err.Error(), host.OtherStore)
 		}
-		h.Scratch = filepath.Join(d.stores[scratchStore].Path, "upper")
+		made.Scratch = filepath.Join(d.stores[scratchStore].Path, "upper")
 	}
 	for i, m := range s.COWs() {
 		lower, upper := h.Sources[spec.SourceKey(i)], h.Sources[spec.UpperKey(i)]
@@ -45,19 +45,22 @@ func (d *disks) open(s *spec.Spec, h *host.Host) error {
 		}
 		if d.stores[i] == nil {
 			if err := d.openStore(i, m, lower.Mode, h); err != nil {
-				return spec.HostError("cow", words.Quote(m.Target)+": "+err.Error(), host.OtherStore)
+				return made, spec.HostError("cow", words.Quote(m.Target)+": "+err.Error(), host.OtherStore)
 			}
 		}
 		var st unix.Stat_t
 		s := d.stores[i]
 		fd, err := unix.FcntlInt(s.Dir.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 		if err = errors.Join(err, unix.Fstat(int(s.Dir.Fd()), &st)); err != nil {
-			return fmt.Errorf("%s: %w", s.Path, err)
+			return made, fmt.Errorf("%s: %w", s.Path, err)
 		}
-		*upper = host.Source{Path: s.Path, Dev: uint64(st.Dev), Ino: st.Ino, Dir: true, Fd: fd,
+		if made.Sources == nil {
+			made.Sources = map[string]*host.Source{}
+		}
+		made.Sources[spec.UpperKey(i)] = &host.Source{Path: s.Path, Dev: uint64(st.Dev), Ino: st.Ino, Dir: true, Fd: fd,
 			UID: int(st.Uid), GID: int(st.Gid), Mode: st.Mode}
 	}
-	return nil
+	return made, nil
 }
 
 func (d *disks) openStore(i int, m spec.Mount, mode uint32, h *host.Host) error {

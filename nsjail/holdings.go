@@ -27,9 +27,12 @@ type holdings struct {
 	relay   *relay.Relay // nil for a jail without NetEgress and published ports
 }
 
-// look makes what the jail of a Spec shows and the host has not: directories on disk, and files at protected paths.
-func (h *holdings) look(s *spec.Spec, on *host.Host) error {
-	return errors.Join(h.disks.open(s, on), h.guard.hold(on))
+// prepare makes what the jail of a Spec shows and the host has not: directories on disk, and files at protected paths.
+// It returns the Host with these and the volumes, also with an error.
+func (h *holdings) prepare(s *spec.Spec, on *host.Host, volumes *volumeHelper) (*host.Host, error) {
+	shown, err := volumes.sources(s)
+	made, failed := h.disks.open(s, on)
+	return on.With(host.Prepared{Sources: shown}).With(made), errors.Join(err, failed, h.guard.hold(on))
 }
 
 // openStreams opens the payload's streams for a plan: see run.Streams.

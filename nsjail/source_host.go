@@ -24,12 +24,12 @@ func (s hostRoot) take(ctx context.Context, a *attempt) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer h.Close()
+	defer func() { _ = h.Close() }() // its descriptors are open for reference only
 	by, err := s.spawner(h.Owner)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(by.volumes.look(a.spec, h), a.held.look(a.spec, h)); err != nil {
+	if h, err = a.held.prepare(a.spec, h, by.volumes); err != nil {
 		return nil, err
 	}
 	j, err := s.create(a, by, h)

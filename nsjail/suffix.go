@@ -28,7 +28,7 @@ func (w *suffix) write(ctx context.Context, t *planTemplate) (err error) {
 	if w.host, err = t.run(ctx, a.setUpEnd(), a.spec, w.root.mounts.Changes()); err != nil {
 		return err
 	}
-	if err := errors.Join(w.root.spawner.volumes.look(a.spec, w.host), a.held.look(a.spec, w.host)); err != nil {
+	if w.host, err = a.held.prepare(a.spec, w.host, w.root.spawner.volumes); err != nil {
 		return err
 	}
 	if !t.sameSources(w.host) {

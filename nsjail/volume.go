@@ -3,7 +3,6 @@ package nsjail
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -151,23 +150,27 @@ func (s *volumeHelper) mount(src *host.Source, attr uint64) (int, error) {
 	return askFor(s.launcher, p, t, "[mount]", int(v.root.Fd()))
 }
 
-// look adds to the Host the volumes that the Spec's mounts name.
-func (s *volumeHelper) look(jail *spec.Spec, h *host.Host) error {
+// sources returns the volumes that the Spec's mounts name, as sources.
+func (s *volumeHelper) sources(jail *spec.Spec) (map[string]*host.Source, error) {
+	var list map[string]*host.Source
 	for i, m := range jail.Mounts {
 		if m.Type != spec.MountVolume {
 			continue
 		}
-		key := fmt.Sprintf("mounts[%d].source", i)
+		key := spec.SourceKey(i)
 		id, dir, _ := strings.Cut(m.Source, "/")
 		s.mu.Lock()
 		v := s.volumes[id]
 		s.mu.Unlock()
 		if v == nil {
-			return plan.NoVolume(key, id)
+			return nil, plan.NoVolume(key, id)
 		}
-		h.Sources[key] = &host.Source{Path: key, Dir: true, UID: v.uid, GID: v.gid, Fd: -1, Volume: id, Below: dir}
+		if list == nil {
+			list = map[string]*host.Source{}
+		}
+		list[key] = &host.Source{Path: key, Dir: true, UID: v.uid, GID: v.gid, Fd: -1, Volume: id, Below: dir}
 	}
-	return nil
+	return list, nil
 }
 
 func (s *volumeHelper) detach(v *Volume) error {

@@ -93,9 +93,11 @@ func (st *warmRoot) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplat
 	if err != nil {
 		return nil, false, err
 	}
-	if err := st.spawner.volumes.look(&prefix, h); err != nil {
+	volumes, err := st.spawner.volumes.sources(&prefix)
+	if err != nil {
 		return nil, false, errors.Join(err, h.Close())
 	}
+	h = h.With(host.Prepared{Sources: volumes})
 	mode := &st.modes[0]
 	if pooled {
 		mode = &st.modes[1]

@@ -24,7 +24,7 @@ func (h *looker) lookTier() error {
 	if err != nil {
 		return err
 	}
-	h.Scratch = filepath.Join(dir, "N", "upper") // openStores puts the directory's name here
+	h.Scratch = filepath.Join(dir, "N", "upper") // the keeper makes one instead of N: Prepared
 	owns := !h.Drop || h.Owner != 0
 	if h.Guard, err = seccomp.ProcessFilter(s.Net == spec.NetHost, owns); err != nil {
 		return err
