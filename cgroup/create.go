@@ -2,12 +2,13 @@ package cgroup
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"slices"
 	"strings"
 	"sync"
+
+	"brig/internal/words"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,12 +19,15 @@ type StepError struct {
 	Mechanism string // the first mechanism that the step serves
 	Op        string // the operation, with its operands
 	Err       error
-	Remedy    string
+	Remedy    words.Text
 }
 
 // Error returns one line.
-func (e *StepError) Error() string {
-	return fmt.Sprintf("%s: %v; %s (step %d of %d)", e.Op, e.Err, e.Remedy, e.Step, e.Of)
+func (e *StepError) Error() string { return e.Text().String() }
+
+// Text returns the line of Error with its references to fields.
+func (e *StepError) Text() words.Text {
+	return words.Textf("%s: %v; %s (step %d of %d)", e.Op, e.Err, e.Remedy, e.Step, e.Of)
 }
 
 // Unwrap returns the cause.
@@ -140,10 +144,10 @@ func bare(err error) error {
 }
 
 // remedy returns what a person can do about a failed step.
-func remedy(s *step, err error) string {
-	without := ""
+func remedy(s *step, err error) words.Text {
+	without := words.Text("")
 	if len(s.mechanism) > 0 {
-		without = ", or accept a jail without it: --optional " + strings.Join(s.mechanism, ",")
+		without = words.Clause(", or accept a jail without it: " + words.Add("optional", s.mechanism...))
 	}
 	switch {
 	case errors.Is(err, unix.EROFS):
@@ -153,7 +157,7 @@ func remedy(s *step, err error) string {
 		return "raise cgroup.max.descendants or cgroup.max.depth of a group above, " +
 			"or remove groups below it (brig gc)" + without
 	case errors.Is(err, unix.EBUSY) && s.verb == enable:
-		return "move them to a group below it, or name another group with --cgroup-parent"
+		return "move them to a group below it, or name another group with " + words.Field("cgroup_parent")
 	case s.verb == write && (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)):
 		return "the file is not to be written, or not by you; leave it out"
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
@@ -164,7 +168,7 @@ func remedy(s *step, err error) string {
 	case errors.Is(err, unix.ENOENT) && s.verb == write:
 		return "the kernel has no such limit here; leave it out"
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE), errors.Is(err, unix.ENODEV):
-		return "the kernel takes no such value for " + strings.Join(s.setting.names, " or ")
+		return "the kernel takes no such value for " + words.Plain(strings.Join(s.setting.names, " or "))
 	}
 	return "mend that" + without
 }

@@ -33,7 +33,7 @@ func TestForeignProcesses(t *testing.T) {
 			}
 			g, err := Resolve(&want, other).Create()
 			if g != nil || !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), "brig is not one of them: "+strconv.Itoa(c.Process.Pid)) ||
-				!strings.Contains(err.Error(), "--cgroup-parent") {
+				!strings.Contains(err.Error(), "cgroup_parent") {
 				t.Errorf("got %v", err)
 			}
 			if left := groupsBelow(t, dir); len(left) != 1 {

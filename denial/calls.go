@@ -3,35 +3,52 @@ package denial
 import (
 	"slices"
 	"strings"
+
+	"brig/internal/words"
 )
 
-// Fixes of the table. no means that no preset allows the call, which harms the host or fails without a filter, too.
-const (
-	no         = ""
-	debug      = "--seccomp debug"
-	ownProfile = "a profile that allows it: --seccomp FILE"
-)
+// The fixes of the table. no means that no preset allows the call, which harms the host or fails without a filter, too.
+var no func() words.Text
+
+func debug() words.Text { return words.Set("seccomp", "debug") }
+
+func ownProfile() words.Text { return "a profile that allows it: " + words.Set("seccomp", "FILE") }
+
+func mounts() words.Text {
+	return words.Textf("%s, %s and %s make the mounts that it needs",
+		words.Set("mounts", map[string]any{"type": "bind", "writable": true}), words.Set("mounts",
+			map[string]string{"type": "tmpfs"}),
+		words.Field("rootfs"))
+}
+
+func noSandbox() words.Text {
+	return "a sandbox of the program's own may often be turned off, as by --no-sandbox"
+}
+
+func sameUser() words.Text {
+	return "a program that becomes another for safety may often be told not to, as by apt-get -o APT::Sandbox::User=root"
+}
 
 // row is the reason for which the default preset refuses some system calls, and what would allow them.
 type row struct {
 	calls string // names, separated by spaces
 	args  bool   // only for some arguments
 	why   string
-	fix   string
+	fix   func() words.Text
 }
 
 // rows has every system call that the preset default refuses with EPERM. A test compares it with the preset.
 var rows = []row{
 	{"mount umount2 mount_setattr move_mount fsopen fsconfig fsmount fspick open_tree pivot_root chroot", false,
 		"a jail may not mount or change its root: brig does that before the payload starts",
-		"--bind, --tmpfs and --rootfs make the mounts that it needs"},
+		mounts},
 	{"unshare setns", false,
 		"a jail may not make or enter namespaces: they open most of the kernel's privileged code to the payload",
-		"a sandbox of the program's own may often be turned off, as by --no-sandbox"},
+		noSandbox},
 	{"clone", true, "a jail may not make namespaces (CLONE_NEW*): they open most of the kernel's privileged code to it",
-		"a sandbox of the program's own may often be turned off, as by --no-sandbox"},
+		noSandbox},
 	{"setgroups setgroups32", false, "a payload has one user with its groups, and no capability to become another",
-		"a program that becomes another for safety may often be told not to, as by apt-get -o APT::Sandbox::User=root"},
+		sameUser},
 	{"socket", true, "only local and routing sockets, TCP, UDP and ping are allowed: others reach the host, have it " +
 		"load modules, or are rare kernel code (raw sockets, SCTP, MPTCP)", no},
 	{"socketpair", true, "only pairs of local sockets (AF_UNIX) are allowed", no},
@@ -71,19 +88,22 @@ var rows = []row{
 // refusal returns why a profile refuses a system call with EPERM, as one sentence without its full stop, and what would
 // allow it ("" if nothing of brig's would). profile is Spec.Seccomp: the name of a preset, "" for the default one, or
 // the path of a file.
-func refusal(name, profile string) (why, fix string) {
+func refusal(name, profile string) (why, fix words.Text) {
 	if strings.Contains(profile, "/") {
-		return "the profile of --seccomp does not allow it", "add it to the profile"
+		return "the profile of " + words.Field("seccomp") + " does not allow it", "add it to the profile"
 	}
 	i := slices.IndexFunc(rows, func(r row) bool { return slices.Contains(strings.Fields(r.calls), name) })
 	narrow := slices.Contains([]string{"strict", "compute", "build"}, profile)
 	switch {
 	case narrow && name == "io_setup": // the default preset answers ENOSYS
-		return "its requests take of a limit that the whole machine shares (fs.aio-max-nr)", no
+		return "its requests take of a limit that the whole machine shares (fs.aio-max-nr)", ""
 	case narrow && (i < 0 || rows[i].args):
-		return "the preset " + profile + " does without it", "--seccomp default"
+		return "the preset " + words.Plain(profile) + " does without it", words.Set("seccomp", "default")
 	case i < 0:
-		return "it is not on the list of allowed system calls", ownProfile
+		return "it is not on the list of allowed system calls", ownProfile()
 	}
-	return rows[i].why, rows[i].fix
+	if why = words.Plain(rows[i].why); rows[i].fix != nil {
+		fix = rows[i].fix()
+	}
+	return why, fix
 }

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"brig/internal/words"
 	"brig/netns/egress"
@@ -33,9 +32,9 @@ type Denial struct {
 	Name  string `json:"name"`
 	Count int64  `json:"count"`
 	// Why is a sentence without its full stop.
-	Why string `json:"why"`
-	// Fix is what would allow it: flags of brig run, or a sentence. "" means that nothing would.
-	Fix string `json:"fix,omitempty"`
+	Why words.Text `json:"why"`
+	// Fix is what would allow it: fields of the Spec, or a sentence. "" means that nothing would.
+	Fix words.Text `json:"fix,omitempty"`
 }
 
 // Calls returns the refused system calls, the most frequent first. counts has a counter for each number of the
@@ -66,11 +65,11 @@ func Network(s *egress.Summary) (list []Denial) {
 	for i := range s.Refused {
 		r := &s.Refused[i]
 		more -= r.Count
-		list = append(list, Denial{LayerNetwork, r.Target(), int64(r.Count), r.Why(), r.Fix})
+		list = append(list, Denial{LayerNetwork, r.Target(), int64(r.Count), words.Plain(r.Why()), words.Plain(r.Fix)})
 	}
 	if more > 0 {
 		list = append(list, Denial{LayerNetwork, "other destinations", int64(more), "they are too many for this list",
-			"--net-log FILE lists them"})
+			words.Set("net_log", "FILE") + " lists them"})
 	}
 	return list
 }
@@ -83,38 +82,38 @@ func Lookup(name string) []Denial {
 	if name == "" {
 		return nil
 	}
-	return []Denial{{LayerNetwork, name, 1, noNetwork, policy.ReasonNoRule.Hint(name, 0, "")}}
+	return []Denial{{LayerNetwork, name, 1, noNetwork, words.Plain(policy.ReasonNoRule.Hint(name, 0, ""))}}
 }
 
 // LookupLine returns one line of English, in printable ASCII, about the entry of Lookup in a list, or "".
-func LookupLine(list []Denial) string {
+func LookupLine(list []Denial) words.Text {
 	i := slices.IndexFunc(list, func(d Denial) bool { return d.Why == noNetwork })
 	if i < 0 {
 		return ""
 	}
-	return noNetwork + "; it looked for " + list[i].Name + " (" + list[i].Fix + ", or brig learn)"
+	return words.Textf("%s; it looked for %s (%s, or brig learn)", noNetwork, list[i].Name, list[i].Fix)
 }
 
 // maxTold is how many entries a Line has.
 const maxTold = 3
 
 // Line returns one line of English, in printable ASCII, about the refused system calls of a list, or "".
-func Line(list []Denial) string {
+func Line(list []Denial) words.Text {
 	list = slices.DeleteFunc(slices.Clone(list), func(d Denial) bool { return d.Layer != LayerSyscall })
 	if len(list) == 0 {
 		return ""
 	}
-	var parts []string
+	var parts []words.Text
 	for _, d := range list[:min(len(list), maxTold)] {
-		s := fmt.Sprintf("%s %s: %s", d.Name, words.Times(d.Count), d.Why)
+		s := words.Textf("%s %s: %s", d.Name, words.Times(d.Count), d.Why)
 		if d.Fix != "" {
 			s += " (" + d.Fix + ")"
 		}
 		parts = append(parts, s)
 	}
-	line := "the filter refused " + strings.Join(parts, "; ")
+	line := "the filter refused " + words.Join(parts, "; ")
 	if more := len(list) - maxTold; more > 0 {
-		line += fmt.Sprintf("; and %d other calls (--report FILE lists them)", more)
+		line += words.Textf("; and %d other calls (%s lists them)", more, words.Set("report", "FILE"))
 	}
 	return line
 }

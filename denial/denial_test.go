@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
+	"brig/internal/words"
 	"brig/netns/egress"
 	"brig/seccomp"
 
@@ -77,8 +78,8 @@ func checkRows(t *testing.T, listed map[string]bool, standard, debugging *seccom
 			t.Errorf("%s: only for some arguments: %v, and the row has %v", name, allows, rows[i].args)
 		}
 		more, _ := answers(debugging, nr)
-		if kept := rows[i].args || !more; (rows[i].fix == debug) == kept && name != "ptrace" {
-			t.Errorf("%s: allowed by debug alone: %v, and the fix is %q", name, !kept, rows[i].fix)
+		if kept := rows[i].args || !more; (rows[i].fix != nil && rows[i].fix() == debug()) == kept && name != "ptrace" {
+			t.Errorf("%s: allowed by debug alone: %v, and the call has another fix", name, !kept)
 		}
 	}
 }
@@ -101,7 +102,7 @@ func checkNarrow(t *testing.T, preset string, narrow, standard *seccomp.Table, a
 		if name == "" || !refuses {
 			continue
 		}
-		if _, fix := refusal(name, preset); (fix == "--seccomp default") != allows {
+		if _, fix := refusal(name, preset); (fix == words.Set("seccomp", "default")) != allows {
 			t.Errorf("%s: %s: fix %q, and the default preset allows it: %v", preset, name, fix, allows)
 		}
 	}
@@ -111,14 +112,14 @@ func TestCall(t *testing.T) {
 	for _, c := range []struct{ name, profile, why, fix string }{
 		{"unshare", "", "namespaces", "--no-sandbox"},
 		{"unshare", "strict", "namespaces", "--no-sandbox"},
-		{"kcmp", "default", "debuggers", "--seccomp debug"},
+		{"kcmp", "default", "debuggers", `seccomp: "debug"`},
 		{"socket", "", "TCP, UDP and ping", ""},
-		{"socket", "compute", "preset compute", "--seccomp default"},
+		{"socket", "compute", "preset compute", `seccomp: "default"`},
 		{"anything", "/etc/profile.json", "the profile", "add it"},
-		{"of_2035", "", "not on the list", "--seccomp FILE"},
+		{"of_2035", "", "not on the list", `seccomp: "FILE"`},
 	} {
 		why, fix := refusal(c.name, c.profile)
-		if !strings.Contains(why, c.why) || !strings.Contains(fix, c.fix) || (c.fix == "") != (fix == "") {
+		if !strings.Contains(why.String(), c.why) || !strings.Contains(fix.String(), c.fix) || (c.fix == "") != (fix == "") {
 			t.Errorf("%s of %q: %q, %q", c.name, c.profile, why, fix)
 		}
 	}
@@ -140,13 +141,13 @@ func TestCallsAndLine(t *testing.T) {
 		t.Errorf("%s; want %s", s, want)
 	}
 	line := Line(append(list, Denial{Layer: LayerNetwork, Name: "example.org:443", Count: 9, Why: "w"}))
-	for _, part := range []string{"the filter refused bpf 1000000 times: it is kernel code", "(a profile that allows it: --seccomp FILE)",
-		"; and 2 other calls (--report"} {
-		if !strings.Contains(line, part) || strings.Contains(line, "example") {
+	for _, part := range []string{"the filter refused bpf 1000000 times: it is kernel code", "(a profile that allows it: seccomp: \"FILE\")",
+		"; and 2 other calls (report: "} {
+		if !strings.Contains(line.String(), part) || strings.Contains(line.String(), "example") {
 			t.Errorf("%q lacks %q", line, part)
 		}
 	}
-	if line := Line(list[4:]); !strings.HasPrefix(line, "the filter refused kcmp once: ") || strings.Contains(line, "other calls") {
+	if line := Line(list[4:]); !strings.HasPrefix(line.String(), "the filter refused kcmp once: ") || strings.Contains(line.String(), "other calls") {
 		t.Errorf("%q", line)
 	}
 }
@@ -157,7 +158,7 @@ func TestNetwork(t *testing.T) {
 		{Host: "a.test", Reason: "no_rule", Count: 1}}}
 	want := []Denial{{"network", "example.org:443", 3, "no rule allows it", "--allow example.org"},
 		{"network", "a.test", 1, "no rule allows it", ""},
-		{"network", "other destinations", 5, "they are too many for this list", "--net-log FILE lists them"}}
+		{"network", "other destinations", 5, "they are too many for this list", words.Set("net_log", "FILE") + " lists them"}}
 	if got := Network(s); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brig/internal/words"
+	"brig/nsjail/spec"
 )
 
 // Report is what has become of what a run has written to one git directory.
@@ -61,21 +62,21 @@ func (r *Report) empty() bool {
 }
 
 // Lines returns what a user has to know, a line each; none if all has come to the host.
-func (r *Report) Lines() (lines []string) {
-	dir := words.Printable(r.Dir)
+func (r *Report) Lines() (lines []words.Text) {
+	dir, all := words.Printable(r.Dir), words.Set("git", spec.GitRW)
 	if r.Error != "" {
-		lines = append(lines, fmt.Sprintf("%s: not all of the run's commits could be kept: %s", dir, r.Error))
+		lines = append(lines, words.Textf("%s: not all of the run's commits could be kept: %s", dir, r.Error))
 	}
 	if r.ReadOnly != "" {
-		lines = append(lines, fmt.Sprintf("%s: it was read-only, since %s; --git rw shows it writable", dir, r.ReadOnly))
+		lines = append(lines, words.Textf("%s: it was read-only, since %s; %s shows it writable", dir, r.ReadOnly, all))
 	}
 	if len(r.Conflicts) > 0 {
-		lines = append(lines, fmt.Sprintf("%s: the host has changed %s while the command ran, and keeps its own; the run's "+
+		lines = append(lines, words.Textf("%s: the host has changed %s while the command ran, and keeps its own; the run's "+
 			"objects are there: git fsck --lost-found", dir, first(r.Conflicts, len(r.Conflicts))))
 	}
 	if r.Left > 0 {
-		lines = append(lines, fmt.Sprintf("%s: %s stayed behind: only commits, branches and what belongs to them leave a "+
-			"jail; --git rw keeps all", dir, first(r.LeftBehind, r.Left)))
+		lines = append(lines, words.Textf("%s: %s stayed behind: only commits, branches and what belongs to them leave a "+
+			"jail; %s keeps all", dir, first(r.LeftBehind, r.Left), all))
 	}
 	return lines
 }

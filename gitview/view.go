@@ -213,7 +213,7 @@ func (v *View) index(target string) int {
 
 // Fallback removes the views if err is why an overlay could not be made, and reports whether it has: a start with the
 // Spec then shows the git directories read-only. It returns what the user has to know.
-func (v *View) Fallback(err error) (note string, ok bool) {
+func (v *View) Fallback(err error) (note words.Text, ok bool) {
 	var e *nsjail.Error
 	if v == nil || len(v.views) == 0 || !errors.As(err, &e) {
 		return "", false
@@ -226,18 +226,18 @@ func (v *View) Fallback(err error) (note string, ok bool) {
 		return "", false
 	}
 	v.Spec, v.views = *v.plain.Clone(), nil
-	return "git directories are read-only, since no overlay can be made of them: " + words.Printable(e.Detail) +
-		"; --git rw shows them writable", true
+	return "git directories are read-only, since no overlay can be made of them: " +
+		words.Plain(words.Printable(e.Detail.String())) + "; " + words.Set("git", spec.GitRW) + " shows them writable", true
 }
 
 // Tell adds to what enforces each mechanism that git directories are views.
-func (v *View) Tell(enforced map[string]string) {
+func (v *View) Tell(enforced map[string]words.Text) {
 	if v == nil || len(v.views) == 0 || enforced == nil {
 		return
 	}
-	text := "copies, whose data is brought back:"
+	text := words.Text("copies, whose data is brought back:")
 	for _, w := range v.views {
-		text += " " + words.Quote(w.target)
+		text += " " + words.Plain(words.Quote(w.target))
 	}
 	if was := enforced["protect"]; was != "" {
 		text = was + "; " + text

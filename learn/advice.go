@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"brig/denial"
+	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/spec"
 )
@@ -58,11 +59,11 @@ func (p *Proposal) Reads() bool { return p.Power < Network && !p.Costly }
 
 // Withheld is what failed and has no proposal, with the reason.
 type Withheld struct {
-	Path  string `json:"path,omitempty"`
-	Call  string `json:"call"`
-	Errno string `json:"errno"`
-	Count int    `json:"calls"`
-	Why   string `json:"why"`
+	Path  string     `json:"path,omitempty"`
+	Call  string     `json:"call"`
+	Errno string     `json:"errno"`
+	Count int        `json:"calls"`
+	Why   words.Text `json:"why"`
 }
 
 // Advice is the answer to an Input.
@@ -130,7 +131,7 @@ func Advise(in *Input) *Advice {
 		a.out.Proposals = a.out.Proposals[:mostProposals]
 	}
 	slices.SortStableFunc(a.out.Withheld, func(x, y Withheld) int {
-		return cmp.Or(strings.Compare(x.Why, y.Why), strings.Compare(x.Path, y.Path))
+		return cmp.Or(strings.Compare(string(x.Why), string(y.Why)), strings.Compare(x.Path, y.Path))
 	})
 	return &a.out
 }
@@ -172,7 +173,7 @@ func (a *advisor) propose(e *Event, power Power, path string, flag ...string) *P
 }
 
 // withhold records that there is no proposal.
-func (a *advisor) withhold(e *Event, path, why string) {
+func (a *advisor) withhold(e *Event, path string, why words.Text) {
 	for i := range a.out.Withheld {
 		if w := &a.out.Withheld[i]; w.Path == path && w.Why == why {
 			w.Count += e.Count

@@ -12,6 +12,7 @@ import (
 
 	"brig/denial"
 	"brig/internal/test/must"
+	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/spec"
 )
@@ -144,7 +145,7 @@ func TestAdvise(t *testing.T) {
 		}
 		held := ""
 		for _, w := range got.Withheld {
-			held += w.Why
+			held += w.Why.String()
 		}
 		if strings.Join(flags, " ") != c.want || held != c.held {
 			t.Errorf("%s: %q, want %q; withheld %q, want %q", name, flags, c.want, held, c.held)
@@ -155,7 +156,7 @@ func TestAdvise(t *testing.T) {
 func TestReport(t *testing.T) {
 	in := &Input{Spec: &nsjail.Spec{}, LimitsHit: []string{"wall"}, Dir: "/x/y", World: host, Denials: []denial.Denial{
 		{Layer: "network", Name: "example.com", Fix: "--allow example.com:443", Count: 2},
-		{Layer: "syscall", Name: "ptrace", Fix: "--seccomp debug", Count: 1},
+		{Layer: "syscall", Name: "ptrace", Fix: words.Set("seccomp", "debug"), Count: 1},
 		{Layer: "syscall", Name: "mount", Why: "no", Count: 1}, {Layer: "network", Name: "x", Fix: "--allow a b", Count: 1}}}
 	got := Advise(in)
 	want := "--timeout 4h0m0s --allow example.com:443 --seccomp debug"

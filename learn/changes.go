@@ -147,13 +147,14 @@ func (a *advisor) refused() {
 	for i := range a.Denials {
 		d := &a.Denials[i]
 		e := &Event{Call: d.Name, Errno: "EPERM", Count: int(min(d.Count, 1<<30))}
-		flag, value, ok := strings.Cut(d.Fix, " ")
+		flag, value, ok := strings.Cut(d.Fix.String(), " ")
+		fix, _ := d.Fix.Only()
 		switch ok = ok && !strings.Contains(value, " "); {
 		case d.Layer == "network" && ok && flag == "--allow":
 			e.Call, e.Errno = "connect", "ECONNREFUSED"
 			a.propose(e, Network, d.Name, flag, value)
-		case d.Layer == "syscall" && ok && flag == "--seccomp":
-			a.propose(e, Filter, "", flag, value)
+		case d.Layer == "syscall" && fix.Field == "seccomp":
+			a.propose(e, Filter, "", "--seccomp", strings.Trim(fix.Value, `"`))
 		case d.Layer == "syscall" && d.Fix != "":
 			a.withhold(e, "", d.Why+"; "+d.Fix)
 		case d.Layer == "syscall":

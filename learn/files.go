@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/spec"
 )
@@ -34,7 +35,7 @@ func (a *advisor) nodes(e *Event) {
 		case n.Type == Device:
 			a.withhold(e, n.Host, "a device of the host: none can be opened in a jail")
 		case why != "" && !a.Private:
-			a.withhold(e, n.Host, why)
+			a.withhold(e, n.Host, words.Plain(why))
 		default:
 			a.want(&want{node: *n, unit: n.Host, at: n.At, private: why != "", by: e})
 		}

@@ -48,7 +48,7 @@ func earlyPlan(t *testing.T, s spec.Spec) *plan.Plan {
 func aheadProgram(t *testing.T) []byte {
 	t.Helper()
 	h := &host.Host{
-		Machine: host.Machine{Kernel: host.Kernel{Major: 6, Minor: 1}, Missing: map[string]string{}, LastCap: 40},
+		Machine: host.Machine{Kernel: host.Kernel{Major: 6, Minor: 1}, Missing: map[string]spec.Text{}, LastCap: 40},
 		Caller: host.Caller{UID: 1000, GID: 1000, PayloadUID: launcher.AheadUID, PayloadGID: launcher.AheadGID,
 			HardLimits: map[string]int64{"nofile": 4096}},
 		Root: host.Root{System: []host.SystemDir{{Name: "usr"}}}}

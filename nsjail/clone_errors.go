@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
@@ -20,15 +21,15 @@ import (
 func cloneError(p *plan.Plan, err error) error {
 	var oe *launcher.OpError
 	if errors.Is(err, unix.EFBIG) {
-		return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: err.Error(),
+		return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: words.Plain(err.Error()),
 			Remedy: "the limit on file sizes is too low for brig itself; raise it with ulimit -f, and bound the payload by " +
-				"--ulimit fsize"}
+				words.Set("ulimit", "fsize")}
 	}
 	if _, ok := errors.AsType[program.SizeError](err); ok {
 		return tooLarge(err)
 	}
 	if !errors.As(err, &oe) {
-		return &spec.Error{Fault: spec.FaultBrig, Op: "launcher", Detail: err.Error()}
+		return &spec.Error{Fault: spec.FaultBrig, Op: "launcher", Detail: words.Plain(err.Error())}
 	}
 	return namespaceError(p.Flags, oe.Errno, p.Group != nil && p.Group.V2() > 0, p.Host)
 }

@@ -247,7 +247,7 @@ func (c *Cmd) PlanDigest() string {
 }
 
 // enforced returns what enforces each mechanism, or nil before the jail is planned.
-func (c *Cmd) enforced() map[string]string {
+func (c *Cmd) enforced() map[string]spec.Text {
 	if r := c.running.Load(); r != nil {
 		return r.enforced(r.plan)
 	}

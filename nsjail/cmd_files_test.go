@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 
@@ -249,7 +250,7 @@ func TestBoundCopies(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, out, want)
 		}
 		p := c.Plan()
-		if noted := strings.Contains(strings.Join(p.Notes, "\n"), "locks and watches (inotify(7)) cross it: it is a file of more than"); noted != live {
+		if noted := strings.Contains(words.Join(p.Notes, "\n").String(), "locks and watches (inotify(7)) cross it: it is a file of more than"); noted != live {
 			t.Errorf("%s: notes %q", name, p.Notes)
 		}
 		c = shell("true")

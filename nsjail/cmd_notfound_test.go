@@ -36,9 +36,9 @@ func TestRemedyWorks(t *testing.T) {
 		if !errors.Is(err, ErrNotFound) || !errors.As(err, &e) {
 			t.Fatalf("%s: %v", layout.name, err)
 		}
-		m := regexp.MustCompile(`the host has it as (\S+); add --ro-bind (\S+) (\S+) and name it in full`).FindStringSubmatch(e.Remedy)
+		m := regexp.MustCompile(`the host has it as (\S+); add mounts: \{"type":"bind","source":"(\S+)","target":"(\S+)"\} and name it in full`).FindStringSubmatch(e.Remedy.String())
 		if m == nil {
-			t.Fatalf("%s: the remedy %q names no flag", layout.name, e.Remedy)
+			t.Fatalf("%s: the remedy %q names no mount", layout.name, e.Remedy)
 		}
 		c := Command(m[1])
 		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: m[2], Target: m[3]}}
@@ -96,9 +96,9 @@ func TestWhyItCannotRun(t *testing.T) {
 		kind    error
 		want    string
 	}{
-		{"./good", nil, spec.Rootfs{}, ErrNotFound, "the jail does not see this directory; add --work ."},
-		{"sub/tool", nil, spec.Rootfs{}, ErrNotFound, "the jail does not see this directory; add --work ."},
-		{filepath.Join(dir, "sub", "tool"), nil, spec.Rootfs{}, ErrNotFound, "add --work . and write ./sub/tool"},
+		{"./good", nil, spec.Rootfs{}, ErrNotFound, "the jail does not see this directory; add " + spec.ShowWork(".").String()},
+		{"sub/tool", nil, spec.Rootfs{}, ErrNotFound, "the jail does not see this directory; add " + spec.ShowWork(".").String()},
+		{filepath.Join(dir, "sub", "tool"), nil, spec.Rootfs{}, ErrNotFound, "add " + spec.ShowWork(".").String() + " and write ./sub/tool"},
 		{"good", work, spec.Rootfs{}, ErrNotFound, "it is not on the PATH; for the file in this directory write ./good"},
 		{"./crlf", work, spec.Rootfs{}, ErrNotFound, `sed -i 's/\r$//' FILE`},
 		{"./lost", work, spec.Rootfs{}, ErrNotFound, `names the interpreter "/opt/none/python", which is not in the jail`},
@@ -111,7 +111,7 @@ func TestWhyItCannotRun(t *testing.T) {
 		{"./sub", work, spec.Rootfs{}, ErrNotExecutable, "it is a directory"},
 		{"./shut", work, spec.Rootfs{}, ErrNotExecutable, `the interpreter "/work/notx", which not everybody may execute`},
 		{"./others", work, spec.Rootfs{}, ErrNotExecutable, "the payload's user may not execute it"},
-		{"ls", nil, empty, ErrNotFound, "the tree of --rootfs has no such file"},
+		{"ls", nil, empty, ErrNotFound, "the tree of rootfs.path has no such file"},
 		{"/bin/no-such", nil, spec.Rootfs{}, ErrNotFound, "it is not on this machine's PATH either"},
 	} {
 		c := Command(tt.command)
@@ -127,7 +127,7 @@ func TestWhyItCannotRun(t *testing.T) {
 			t.Errorf("%s: %v", tt.command, err)
 			continue
 		}
-		if !strings.Contains(e.Remedy, tt.want) || !strings.HasPrefix(err.Error(), "cannot run ") || strings.Contains(err.Error(), "step ") || e.Step == 0 {
+		if !strings.Contains(e.Remedy.String(), tt.want) || !strings.HasPrefix(err.Error(), "cannot run ") || strings.Contains(err.Error(), "step ") || e.Step == 0 {
 			t.Errorf("%s: %v; want %q", tt.command, err, tt.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
+	"brig/internal/words"
 	"brig/nsjail/spec"
 )
 
@@ -88,7 +89,7 @@ func TestRemovedDirectory(t *testing.T) {
 	c := shell("rmdir /gone && mkdir /gone && ls -d /gone")
 	c.Spec.Rootfs = spec.Rootfs{Path: img, Writable: true}
 	out, r := mustRun(t, c)
-	notes := strings.Join(r.Notes, "\n")
+	notes := words.Join(r.Notes, "\n").String()
 	if made := r.ExitCode == 0 && out == "/gone\n"; made == strings.Contains(notes, "a removed directory could not be made again") {
 		t.Errorf("%q %d, notes %q", out, r.ExitCode, notes)
 	}
@@ -196,7 +197,7 @@ func TestTargetThroughALink(t *testing.T) {
 	}
 	c := shell("true")
 	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, {Type: spec.MountBind, Source: src, Target: "/work/in"}}
-	if e := startError(t, c); !strings.Contains(e.Remedy, "name the path that it leads to") {
+	if e := startError(t, c); !strings.Contains(e.Remedy.String(), "name the path that it leads to") {
 		t.Error(e)
 	}
 }

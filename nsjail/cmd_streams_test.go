@@ -63,7 +63,7 @@ func TestDirectoryIsNoStream(t *testing.T) {
 	for _, set := range []func(*Cmd){func(c *Cmd) { c.Stdin = d }, func(c *Cmd) { c.Stdout = d }, func(c *Cmd) { c.Stderr = d }} {
 		c := shell("ls /proc/self/fd/0/etc")
 		set(c)
-		if e := startError(t, c); e.Fault != spec.FaultCaller || !strings.Contains(e.Detail, "directory") {
+		if e := startError(t, c); e.Fault != spec.FaultCaller || !strings.Contains(e.Detail.String(), "directory") {
 			t.Errorf("%v", e)
 		}
 	}

@@ -210,7 +210,7 @@ func TestCPUTime(t *testing.T) {
 	c.Spec.Limits.CPUTime = spec.Duration(time.Second)
 	_, r := mustRun(t, c)
 	want := "SIGKILL" // the keeper's, by the group's count of all processes
-	if strings.HasPrefix(r.Enforced["cpu_time"], "RLIMIT_CPU") {
+	if strings.HasPrefix(r.Enforced["cpu_time"].String(), "RLIMIT_CPU") {
 		want = "SIGXCPU"
 	}
 	if r.Status != StatusCPU || r.Signal != want {

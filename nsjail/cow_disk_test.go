@@ -9,6 +9,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/internal/test/must"
+	"brig/internal/words"
 	"brig/nsjail/spec"
 )
 
@@ -48,7 +49,7 @@ func TestCOWOnDisk(t *testing.T) {
 					c = r.Command("sh", "-c", script)
 				}
 				_, res, ch := cowJail(t, c, spec.Mount{Source: dir, Store: spec.StoreDisk})
-				if res.Status != StatusOK || !strings.Contains(res.Enforced["cow"], "on disk") || res.Usage.Disk < 100000 {
+				if res.Status != StatusOK || !strings.Contains(res.Enforced["cow"].String(), "on disk") || res.Usage.Disk < 100000 {
 					t.Fatalf("%+v", res)
 				}
 				if got := names(t, ch.Upper); !slices.Equal(got, []string{"deep", "file", "gone"}) || stores(t, at) != 1 {
@@ -79,10 +80,10 @@ func TestRootfsOnDisk(t *testing.T) {
 			c.Spec.Rootfs = root
 			out, res := mustRun(t, c)
 			onDisk := root.Store == spec.StoreDisk || noMemory != ""
-			if res.Status != StatusOK || strings.Contains(res.Enforced["cow"], "on disk") != onDisk || res.Usage.Disk < 100000 {
+			if res.Status != StatusOK || strings.Contains(res.Enforced["cow"].String(), "on disk") != onDisk || res.Usage.Disk < 100000 {
 				t.Fatalf("%s %+v: %q %+v", name, root, out, res)
 			}
-			chosen := strings.Contains(strings.Join(res.Notes, "\n"), "the changes of the root are kept on disk")
+			chosen := strings.Contains(words.Join(res.Notes, "\n").String(), "the changes of the root are kept on disk")
 			if chosen != (onDisk && root.Store == "") || len(res.Changes) == 1 != root.Keep {
 				t.Errorf("%s %+v: notes %q, %d changes", name, root, res.Notes, len(res.Changes))
 			}

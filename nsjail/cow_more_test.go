@@ -66,7 +66,7 @@ func TestCOWHidesProtected(t *testing.T) {
 	s := protectSpec(dir, "true")
 	s.Protect = []string{"opaque/absent"}
 	s.Mounts[0] = spec.Mount{Type: spec.MountCOW, Source: dir, Target: "/work"}
-	if e := startError(t, alone(t, s)); e.Fault != spec.FaultCaller || !strings.Contains(e.Remedy, "user.overlay.opaque") {
+	if e := startError(t, alone(t, s)); e.Fault != spec.FaultCaller || !strings.Contains(e.Remedy.String(), "user.overlay.opaque") {
 		t.Errorf("%v", e)
 	}
 }

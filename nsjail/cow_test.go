@@ -111,7 +111,7 @@ func TestCOW(t *testing.T) {
 					c = r.Command("sh", "-c", script)
 				}
 				out, res, ch := cowJail(t, c, spec.Mount{Source: dir})
-				if out != "1000 1000\n" || res.Status != StatusOK || !strings.HasPrefix(res.Enforced["cow"], "overlay") {
+				if out != "1000 1000\n" || res.Status != StatusOK || !strings.HasPrefix(res.Enforced["cow"].String(), "overlay") {
 					t.Fatalf("%q %+v", out, res)
 				}
 				if got := names(t, ch.Upper); !slices.Equal(got, []string{"added", "file", "gone", "keep"}) {

@@ -12,6 +12,7 @@ import (
 	"brig/internal/test/asuser"
 	"brig/internal/test/long"
 	"brig/internal/test/must"
+	"brig/internal/words"
 	"brig/nsjail/spec"
 	"brig/seccomp"
 
@@ -148,13 +149,13 @@ func TestDenialsOfProfiles(t *testing.T) {
 		j := shell("mkdir /tmp/d 2>/dev/null; exit 0")
 		j.Spec.Seccomp = profile(t, `{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[`+c.rules+`]}`)
 		_, r := mustRun(t, j)
-		if notes := strings.Join(r.Notes, " "); denials(r) != c.want || !strings.Contains(notes, c.note) || r.Status != StatusOK {
+		if notes := words.Join(r.Notes, " ").String(); denials(r) != c.want || !strings.Contains(notes, c.note) || r.Status != StatusOK {
 			t.Errorf("%s: %q, %s, %q", c.rules, denials(r), r.Status, notes)
 		}
 	}
 	c := Command("unshare", "-m", "true")
 	c.Spec.NoInit = true
-	if _, r := mustRun(t, c); r.Denials != nil || !strings.Contains(strings.Join(r.Notes, " "), "not counted") {
+	if _, r := mustRun(t, c); r.Denials != nil || !strings.Contains(words.Join(r.Notes, " ").String(), "not counted") {
 		t.Errorf("without init: %+v, %q", r.Denials, r.Notes)
 	}
 	c = Command("true")

@@ -33,7 +33,7 @@ func TestBenignSymlinks(t *testing.T) {
 			for _, m := range mounts("/work/link") {
 				c := Command("true")
 				c.Spec.Mounts = append(made[:2:2], m)
-				if e := startError(t, c); e.Fault != spec.FaultCaller || !strings.Contains(e.Remedy, "name the path that it leads to") {
+				if e := startError(t, c); e.Fault != spec.FaultCaller || !strings.Contains(e.Remedy.String(), "name the path that it leads to") {
 					t.Errorf("%s: %+v", m.Type, e)
 				}
 			}

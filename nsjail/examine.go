@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"brig/internal/words"
 	"brig/nsjail/doctor"
 	"brig/nsjail/spec"
 )
@@ -30,8 +31,9 @@ func tryJail(ctx context.Context, s spec.Spec) doctor.Trial {
 	case err != nil:
 		t.Err = err
 	case r.Status != StatusOK:
-		t.Err = &spec.Error{Fault: spec.FaultHost, Op: "payload", Detail: doctor.TrialCommand + " ended with status " +
-			string(r.Status) + " " + r.Signal, Remedy: "see whether it runs outside of a jail"}
+		t.Err = &spec.Error{Fault: spec.FaultHost, Op: "payload", Detail: words.Plain(doctor.TrialCommand +
+			" ended with status " +
+			string(r.Status) + " " + r.Signal), Remedy: "see whether it runs outside of a jail"}
 	}
 	t.Err = errors.Join(t.Err, runner.Close())
 	return t

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"brig/denial"
+	"brig/internal/words"
 	"brig/nsjail/spec"
 )
 
@@ -32,6 +33,7 @@ func (e *ExecError) Unwrap() error { return e.Cause }
 
 // Denial returns the error as an entry of Result.Denials.
 func (e *ExecError) Denial() denial.Denial {
-	return denial.Denial{Layer: denial.LayerExec, Name: e.Cause.Detail, Count: 1, Why: e.Cause.Errno.Error(),
+	return denial.Denial{Layer: denial.LayerExec, Name: e.Cause.Detail.String(), Count: 1,
+		Why: words.Plain(e.Cause.Errno.Error()),
 		Fix: e.Cause.Remedy}
 }

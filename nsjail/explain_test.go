@@ -113,7 +113,7 @@ func TestExplainIsRun(t *testing.T) {
 		until(t, "a namespace is ready", func() bool {
 			c = pool.CommandSpec(context.Background(), s)
 			mustRun(t, c)
-			return strings.Contains(c.Plan().Enforced["net"], "made ahead")
+			return strings.Contains(c.Plan().Enforced["net"].String(), "made ahead")
 		})
 		same(t, "pool", explained(t, c, pool.tree.modes[1]), c.Plan())
 	}

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/words"
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
@@ -25,8 +26,8 @@ func TestRemedies(t *testing.T) {
 		{"inotify", `openat($65, "sys/user/max_inotify_instances", O_WRONLY|O_CLOEXEC, 0)`, unix.ENOENT, "CONFIG_INOTIFY_USER"},
 		{"user", `write($64, "1000 1000 1", 11)`, unix.EPERM, "user namespaces"},
 	} {
-		fault, got := doctor.Remedy(tt.label, tt.call, tt.errno)
-		if fault != spec.FaultHost || !strings.Contains(got, tt.want) {
+		fault, got := doctor.Remedy(tt.label, words.Plain(tt.call), tt.errno)
+		if fault != spec.FaultHost || !strings.Contains(got.String(), tt.want) {
 			t.Errorf("%s, %v: fault %v, %q, want %q", tt.call, tt.errno, fault, got, tt.want)
 		}
 	}
@@ -48,7 +49,7 @@ func TestCloneErrors(t *testing.T) {
 	} {
 		var e *spec.Error
 		err := namespaceError(unix.CLONE_NEWUSER, tt.errno, tt.intoGroup, &host.Host{})
-		if !errors.As(err, &e) || e.Op != tt.op || !strings.Contains(e.Remedy, tt.want) {
+		if !errors.As(err, &e) || e.Op != tt.op || !strings.Contains(e.Remedy.String(), tt.want) {
 			t.Errorf("%v, into a group %v: %v, want %s: %q", tt.errno, tt.intoGroup, err, tt.op, tt.want)
 		}
 	}

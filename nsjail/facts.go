@@ -69,8 +69,8 @@ type bounds struct {
 
 // known is what was known when the payload started.
 type known struct {
-	enforced map[string]string
-	notes    []string
+	enforced map[string]spec.Text
+	notes    []spec.Text
 	image    string
 	digest   string // of the Spec
 	seccomp  string // Spec.Seccomp

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"brig/cgroup"
+	"brig/internal/words"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/spec"
@@ -25,7 +26,7 @@ func makeGroup(p *plan.Plan) (g *cgroup.Group, fds []int, into bool, err error) 
 		return nil, nil, false, groupError(err)
 	}
 	if fds, err = g.Tasks(); err != nil {
-		return g, fds, false, &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: err.Error()}
+		return g, fds, false, &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: words.Plain(err.Error())}
 	}
 	if p.Group.V2() == 0 {
 		return g, fds, false, nil
@@ -44,14 +45,14 @@ func makeGroup(p *plan.Plan) (g *cgroup.Group, fds []int, into bool, err error) 
 func groupError(err error) error {
 	var s *cgroup.StepError
 	if !errors.As(err, &s) {
-		return &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: err.Error()}
+		return &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: words.Plain(err.Error())}
 	}
 	e := spec.HostError("cgroup", fmt.Sprintf("control group: %s (step %d of %d)", s.Op, s.Step, s.Of), s.Remedy)
 	if s.Mechanism != "" {
 		e.Op = plan.GroupPath(s.Mechanism)
 	}
 	if !errors.As(s.Err, &e.Errno) || s.Err != error(e.Errno) {
-		e.Detail, e.Errno = e.Detail+": "+s.Err.Error(), 0
+		e.Detail, e.Errno = e.Detail+": "+words.Plain(s.Err.Error()), 0
 	}
 	if slices.Contains([]syscall.Errno{unix.EINVAL, unix.ERANGE, unix.ENODEV, unix.EOPNOTSUPP}, e.Errno) {
 		e.Fault = spec.FaultCaller

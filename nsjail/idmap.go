@@ -61,7 +61,7 @@ func (s *spawner) clone(p *plan.Plan, j *jail, m *plan.Passed) (int, error) {
 		return -1, idmapError("idmapped mount (mount_setattr)", src, p.Host, err)
 	}
 	if why != "" {
-		j.made["idmap"] = why
+		j.made["idmap"] = words.Plain(why)
 	}
 	return fd, nil
 }
@@ -71,9 +71,10 @@ func idmapError(op string, src *host.Source, h *host.Host, err error) error {
 	if errors.As(err, &step) && (step.Errno == unix.EPERM || step.Errno == unix.EACCES) {
 		return namespaceError(unix.CLONE_NEWUSER, step.Errno, false, h)
 	}
-	e := spec.HostError(op, words.Quote(src.Path), "use another file system, or accept a plain bind: --optional idmap")
+	e := spec.HostError(op, words.Quote(src.Path), "use another file system"+words.Clause(", or accept a plain bind: "+
+		spec.Without("idmap")))
 	if !errors.As(err, &e.Errno) {
-		e.Detail += ": " + err.Error()
+		e.Detail += ": " + words.Plain(err.Error())
 	}
 	return e
 }

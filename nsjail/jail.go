@@ -7,10 +7,12 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/warm"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,19 +25,19 @@ type jail struct {
 	from  *planTemplate   // nil for a jail without a prefix
 
 	// made maps each mechanism that differs from the Plan to what enforces it, or to the reason why it is not enforced.
-	made map[string]string
+	made map[string]spec.Text
 }
 
 // lose records that a mechanism could not be put into force.
 func (j *jail) lose(name, why string) {
-	j.made[name] = "not enforced: " + why + " (optional)"
+	j.made[name] = words.Plain("not enforced: " + why + " (optional)")
 	if name == "processes" {
-		j.made[name] = "RLIMIT_NPROC in the user namespace (" + why + ")"
+		j.made[name] = words.Plain("RLIMIT_NPROC in the user namespace (" + why + ")")
 	}
 }
 
 // enforced returns what enforces each mechanism in this jail: Plan.Enforced with the changes in made.
-func (j *jail) enforced(p *plan.Plan) map[string]string {
+func (j *jail) enforced(p *plan.Plan) map[string]spec.Text {
 	e := maps.Clone(p.Enforced)
 	maps.Copy(e, j.made)
 	return e

@@ -72,7 +72,7 @@ func TestLabelIsMissing(t *testing.T) {
 	}
 	c = Command("true")
 	c.Spec.AppArmor, c.Spec.Optional = "brig-no-such-profile", []string{"apparmor"}
-	if res, err := c.Run(); err != nil || !strings.HasPrefix(res.Enforced["apparmor"], "not enforced: AppArmor is not in force") {
+	if res, err := c.Run(); err != nil || !strings.HasPrefix(res.Enforced["apparmor"].String(), "not enforced: AppArmor is not in force") {
 		t.Errorf("optional: %v, %v", res.Enforced, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/spec"
 )
@@ -19,9 +20,8 @@ func stuckError(first int) error {
 	for _, p := range append([]int{first}, sys.Descendants(first)...) {
 		names = append(names, strconv.Itoa(p))
 	}
-	return &spec.Error{Fault: spec.FaultHost, Op: opEnd, Detail: fmt.Sprintf("processes %s did not end within %s of "+
-		"SIGKILL",
-		strings.Join(names, " "), run.EndWait),
+	return &spec.Error{Fault: spec.FaultHost, Op: opEnd, Detail: words.Plain(fmt.Sprintf("processes %s did not end "+
+		"within %s of SIGKILL", strings.Join(names, " "), run.EndWait)),
 		Remedy: "look at /proc/PID/stack as root for what they wait for"}
 }
 

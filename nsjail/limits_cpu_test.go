@@ -69,8 +69,8 @@ func TestLimitCPUTimeOfTree(t *testing.T) {
 	out, r := mustRun(t, c)
 	done := strings.Count(out, "\n")
 	by := r.Enforced["cpu_time"]
-	if !strings.HasPrefix(by, limit.String()+" by cgroup") {
-		if r.Status != StatusOK || done != all || !strings.Contains(by, "RLIMIT_CPU "+limit.String()+" for each process by itself") {
+	if !strings.HasPrefix(by.String(), limit.String()+" by cgroup") {
+		if r.Status != StatusOK || done != all || !strings.Contains(by.String(), "RLIMIT_CPU "+limit.String()+" for each process by itself") {
 			t.Errorf("%s, %d children, by %q", r.Status, done, by)
 		}
 		return
@@ -110,7 +110,7 @@ func TestLimitCPUSet(t *testing.T) {
 	c = shell("true")
 	c.Spec.Limits.CPUSet = "9999"
 	want := fmt.Sprintf("9999 is not among the processors that a jail may have here: %s", l.CPUs)
-	if e := startError(t, c); e.Fault != spec.FaultCaller || e.Op != "limits.cpuset" || e.Detail != want {
+	if e := startError(t, c); e.Fault != spec.FaultCaller || e.Op != "limits.cpuset" || e.Detail.String() != want {
 		t.Errorf("%+v", e)
 	}
 }

@@ -67,12 +67,12 @@ func TestLimitFiles(t *testing.T) {
 			v2, v1 := c.ControlGroup()
 			by := c.Plan().Enforced[f.name]
 			dir, name, want := v2, f.v2, f.v2value
-			if strings.HasPrefix(by, "cgroup1 ") {
+			if strings.HasPrefix(by.String(), "cgroup1 ") {
 				dir, name, want = v1[f.controller], f.v1, f.v1value
 			}
 			got, err := os.ReadFile(filepath.Join(dir, name))
 			r := end()
-			if lost := r.Enforced[f.name]; strings.HasPrefix(lost, "not enforced") {
+			if lost := r.Enforced[f.name]; strings.HasPrefix(lost.String(), "not enforced") {
 				t.Skip(lost)
 			}
 			if f.alternatives != "" && err != nil {
@@ -81,7 +81,7 @@ func TestLimitFiles(t *testing.T) {
 			if text := strings.TrimSpace(string(got)); err != nil || text != want {
 				t.Errorf("%s is %q, want %q: %v", name, text, want, err)
 			}
-			if !regexp.MustCompile(`^cgroup[12] .*` + regexp.QuoteMeta(name)).MatchString(r.Enforced[f.name]) {
+			if !regexp.MustCompile(`^cgroup[12] .*` + regexp.QuoteMeta(name)).MatchString(r.Enforced[f.name].String()) {
 				t.Errorf("enforced %q, which does not name %s", r.Enforced[f.name], name)
 			}
 		})

@@ -111,7 +111,7 @@ func TestLimitTaken(t *testing.T) {
 				n, r = take(needsLimits(t, c))
 				t.Logf("%d MiB with a limit of %d: %s, peak %d", n, limit, r.Status, r.Usage.MemoryPeak>>20)
 				most := limit + 2
-				if strings.HasPrefix(r.Enforced["memory"], "cgroup1 ") {
+				if strings.HasPrefix(r.Enforced["memory"].String(), "cgroup1 ") {
 					most += taker.beyond
 				}
 				if r.Status != StatusMemory && n > most {

@@ -31,7 +31,7 @@ func needsLimits(t *testing.T, c *Cmd) *Cmd {
 		t.Skipf("%s: %s", e.Op, e.Detail)
 	}
 	must.Do(t, err)
-	if p.Group == nil || c.Spec.Limits.Processes > 0 && !strings.HasPrefix(p.Enforced["processes"], "cgroup") {
+	if p.Group == nil || c.Spec.Limits.Processes > 0 && !strings.HasPrefix(p.Enforced["processes"].String(), "cgroup") {
 		t.Skipf("no control group: %v", h.Cgroup)
 	}
 	return c
@@ -125,13 +125,13 @@ func TestLimitsWithoutAGroup(t *testing.T) {
 			t.Skip("this caller has groups: ", h.Cgroup)
 		}
 		e := startError(t, c)
-		if e.Fault != spec.FaultHost || e.Op != plan.GroupPath(set.name) || !strings.HasPrefix(e.Detail, "control group: ") || !strings.Contains(e.Remedy, "--optional "+set.name) {
+		if e.Fault != spec.FaultHost || e.Op != plan.GroupPath(set.name) || !strings.HasPrefix(e.Detail.String(), "control group: ") || !strings.Contains(e.Remedy.String(), `optional: ["`+set.name+`"]`) {
 			t.Errorf("%s: %+v", set.name, e)
 		}
 		c = shell("echo ran")
 		set.limit(&c.Spec.Limits)
 		c.Spec.Optional = []string{set.name}
-		if out, r := mustRun(t, c); out != "ran\n" || !strings.HasPrefix(r.Enforced[set.name], "not enforced: ") || r.Usage.MemoryPeak >= 0 {
+		if out, r := mustRun(t, c); out != "ran\n" || !strings.HasPrefix(r.Enforced[set.name].String(), "not enforced: ") || r.Usage.MemoryPeak >= 0 {
 			t.Errorf("%s, optional: %q %+v", set.name, out, r)
 		}
 	}

@@ -23,8 +23,8 @@ func mountMistake(s *spec.Spec, h *host.Host, e *spec.Error) bool {
 	}
 	m := &s.Mounts[i]
 	switch {
-	case e.Errno == unix.EINVAL && strings.HasPrefix(e.Detail, "move_mount("),
-		e.Errno == unix.ENOTDIR && m.Type == spec.MountDir && strings.HasPrefix(e.Detail, "openat2("):
+	case e.Errno == unix.EINVAL && strings.HasPrefix(e.Detail.String(), "move_mount("),
+		e.Errno == unix.ENOTDIR && m.Type == spec.MountDir && strings.HasPrefix(e.Detail.String(), "openat2("):
 		kind, other := "a directory", "a file"
 		if !h.ShowsDir(s, i) {
 			kind, other = "a file", "a directory"
@@ -33,10 +33,11 @@ func mountMistake(s *spec.Spec, h *host.Host, e *spec.Error) bool {
 		if m.Source != "" {
 			shows = words.Quote(m.Source) + " is " + kind
 		}
-		e.Remedy = shows + ", and " + words.Quote(m.Target) + " in the jail is " + other + ": show a directory over a " +
-			"directory, and a file over a file, or choose another target"
+		e.Remedy = words.Plain(shows + ", and " + words.Quote(m.Target) + " in the jail is " + other +
+			": show a directory over a " +
+			"directory, and a file over a file, or choose another target")
 	case e.Errno == unix.EROFS:
-		e.Remedy = readOnlyPlace(s, h, i)
+		e.Remedy = words.Plain(readOnlyPlace(s, h, i))
 	default:
 		return false
 	}

@@ -81,7 +81,7 @@ func TestNesting(t *testing.T) {
 		{name: "no network namespaces and the host's network", in: rootless, setup: "echo 0 >/proc/sys/user/max_net_namespaces", only: "user",
 			spec: `{"net": "host"}`, want: []string{works}},
 		{name: "a masked /proc", in: private, setup: masked,
-			want: []string{"proc:", `/version" is mounted over it`, "systempaths=unconfined", "--optional proc"}},
+			want: []string{"proc:", `/version" is mounted over it`, "systempaths=unconfined", `optional: ["proc"]`}},
 		{name: "a masked /proc, accepted", in: private, setup: masked, spec: `{"optional": ["proc"]}`, want: []string{works}},
 		{name: "a masked /proc and a complete one", in: private, setup: masked + "; mkdir p; mount -t proc proc p",
 			want: []string{works}, only: "root"},
@@ -149,9 +149,9 @@ func TestBrigInBrig(t *testing.T) {
 		name, seccomp, inner string
 		want                 []string
 	}{
-		{"the default filter, the default jail", "", "{}", []string{"proc:", "masked", "in a brig jail: --seccomp unconfined outside, --optional proc inside"}},
-		{"the default filter forbids it", "", `{"optional": ["proc", "keyring"]}`, []string{"clone3:", "function not implemented", "outer seccomp filter", "--seccomp unconfined"}},
-		{"without a filter, the default jail", "unconfined", "{}", []string{"proc:", "masked", "in a brig jail: --seccomp unconfined outside, --optional proc inside"}},
+		{"the default filter, the default jail", "", "{}", []string{"proc:", "masked", `in a brig jail: seccomp: "unconfined" outside, optional: ["proc"] inside`}},
+		{"the default filter forbids it", "", `{"optional": ["proc", "keyring"]}`, []string{"clone3:", "function not implemented", "outer seccomp filter", `seccomp: "unconfined"`}},
+		{"without a filter, the default jail", "unconfined", "{}", []string{"proc:", "masked", `in a brig jail: seccomp: "unconfined" outside, optional: ["proc"] inside`}},
 		{"without a filter, without a procfs", "unconfined", `{"optional": ["proc"]}`, []string{"ok 1000"}},
 		{"the outer jail's tree as the inner one's", "unconfined", `{"optional": ["proc"], "rootfs": {"path": "/"}}`, []string{"ok 1000"}},
 		{"a filter of its own inside", "unconfined", `{"optional": ["proc"], "require": ["seccomp"]}`, []string{"ok 1000"}},

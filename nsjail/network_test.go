@@ -153,7 +153,7 @@ func TestEgressEveryPort(t *testing.T) {
 	c.NetworkLog = log
 	mustRun(t, c)
 	log.want(t, "tcp deny no_rule 8.8.8.8:1", "tcp deny blocked_address 10.1.3.0:65535", "tcp deny metadata 169.254.169.254:7")
-	if !strings.Contains(c.Plan().Enforced["net"], "nft") {
+	if !strings.Contains(c.Plan().Enforced["net"].String(), "nft") {
 		t.Error(c.Plan().Enforced["net"])
 	}
 }
@@ -205,7 +205,7 @@ func TestRefusedMessageEndsTheStart(t *testing.T) {
 			}
 		})
 		e := startError(t, c)
-		if !found || e.Op != "net" || e.Step == 0 || e.Errno != unix.EAGAIN || !strings.Contains(e.Remedy, "nf_tables") {
+		if !found || e.Op != "net" || e.Step == 0 || e.Errno != unix.EAGAIN || !strings.Contains(e.Remedy.String(), "nf_tables") {
 			t.Errorf("%s: %+v", what, e)
 		}
 	}
@@ -275,7 +275,7 @@ func TestPublishTaken(t *testing.T) {
 	defer l.Close()
 	c := shell("true")
 	c.Spec.Publish = []string{l.Addr().String() + ":80"}
-	if e := startError(t, c); e.Op != "publish[0]" || e.Fault != spec.FaultCaller || !strings.Contains(e.Detail, "in use") {
+	if e := startError(t, c); e.Op != "publish[0]" || e.Fault != spec.FaultCaller || !strings.Contains(e.Detail.String(), "in use") {
 		t.Errorf("%+v", e)
 	}
 }

@@ -90,7 +90,7 @@ func writeAs(t *testing.T, r *Runner, work, input string, uid, gid uint32, want 
 		}
 		return
 	}
-	if err != nil || result.Status != StatusOK || !strings.HasPrefix(result.Enforced["idmap"], "binds are plain, and the payload is ") {
+	if err != nil || result.Status != StatusOK || !strings.HasPrefix(result.Enforced["idmap"].String(), "binds are plain, and the payload is ") {
 		t.Fatalf("%q %v, %v", out, result, err)
 	}
 	st, err := os.Stat(filepath.Join(work, "new"))

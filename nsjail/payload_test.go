@@ -271,7 +271,7 @@ func TestCountsOfATakenPayload(t *testing.T) {
 		c := handed(r, script)
 		c.Handover.Args, c.Spec.Limits = s.Args, s.Limits
 		_, _, res := runHanded(t, c)
-		if !strings.HasPrefix(res.Enforced["cpu_time"], "300ms by") {
+		if !strings.HasPrefix(res.Enforced["cpu_time"].String(), "300ms by") {
 			t.Skip("RLIMIT_CPU counts the start: " + res.Enforced["cpu_time"])
 		}
 		if used := time.Duration(res.Usage.User + res.Usage.System); !res.Warm || used < 300*time.Millisecond {

@@ -124,11 +124,11 @@ func wantsPool(s *spec.Spec) bool {
 func prepareMissing(h *host.Host) string {
 	for _, m := range []string{"user", "proc"} {
 		if why := h.Missing[m]; why != "" {
-			return why
+			return why.String()
 		}
 	}
 	if h.Drop && h.Missing["idmap"] != "" {
-		return h.Missing["idmap"]
+		return h.Missing["idmap"].String()
 	}
 	if h.Kernel.AtLeast(host.MinKernel.Major, host.MinKernel.Minor) {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
@@ -63,7 +64,7 @@ func (s *spawner) perform(step plan.Preparation) error {
 	}
 	rep, _, err := run.Receive(report)
 	if err != nil || rep.Type != launcher.ReportFail {
-		return &spec.Error{Fault: spec.FaultHost, Op: "prepare", Detail: step.What + ": the process was killed"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "prepare", Detail: words.Plain(step.What + ": the process was killed")}
 	}
 	return launcher.StepError("prepare", step.Program, &launcher.OpError{Op: rep.A, Errno: syscall.Errno(rep.B)})
 }

@@ -41,7 +41,7 @@ mv state x && echo changed; mv deep x && echo changed; touch free`
 				var out strings.Builder
 				c.Stdout = &out
 				res, err := c.Run()
-				if err != nil || res.Status != StatusOK || out.Len() > 0 || !strings.Contains(res.Enforced["protect"], "brig") {
+				if err != nil || res.Status != StatusOK || out.Len() > 0 || !strings.Contains(res.Enforced["protect"].String(), "brig") {
 					t.Errorf("%v, %+v\n%s", err, res, &out)
 				}
 				for _, d := range sys.Stores() {

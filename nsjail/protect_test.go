@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
+	"brig/internal/words"
 	"brig/nsjail/spec"
 )
 
@@ -86,7 +87,7 @@ func TestProtectReplaced(t *testing.T) {
 	rest, rerr := io.ReadAll(out)
 	res, err := c.Wait()
 	must.Do(t, errors.Join(werr, rerr, err, in.Close()))
-	if notes := strings.Join(res.Notes, "\n"); !strings.Contains(notes, `"/work/.envrc" was replaced from outside`) ||
+	if notes := words.Join(res.Notes, "\n").String(); !strings.Contains(notes, `"/work/.envrc" was replaced from outside`) ||
 		!slices.Contains(res.Replaced, "/work/.envrc") {
 		t.Errorf("%q, notes %q, %q", rest, notes, res.Replaced)
 	}
@@ -106,7 +107,7 @@ func TestProtectInARunner(t *testing.T) {
 	s.Protect = append(s.Protect, "/vol/a", "/vol/b/c")
 	for range 3 {
 		res, err := warm.CommandSpec(context.Background(), s).Run()
-		if err != nil || res.Status != StatusOK || !strings.Contains(res.Enforced["protect"], `"/vol/b/c"`) {
+		if err != nil || res.Status != StatusOK || !strings.Contains(res.Enforced["protect"].String(), `"/vol/b/c"`) {
 			t.Fatalf("%v, %+v", err, res)
 		}
 	}
@@ -150,7 +151,7 @@ func TestProtectOptional(t *testing.T) {
 	}
 	s.Optional = []string{"protect"}
 	res, err := alone(t, s).Run()
-	if err != nil || res.Status != StatusOK || !strings.Contains(res.Enforced["protect"], "not enforced: ") {
+	if err != nil || res.Status != StatusOK || !strings.Contains(res.Enforced["protect"].String(), "not enforced: ") {
 		t.Errorf("%v, %+v", err, res)
 	}
 	if left := sockets(t, dir); left != "" {
@@ -229,7 +230,7 @@ func TestProtectOptionalInARunner(t *testing.T) {
 		if err != nil || res.Status != StatusOK {
 			t.Fatalf("%v, %+v", err, res)
 		}
-		if why := res.Enforced["protect"]; strings.Contains(why, "not enforced") != (dir == linked) {
+		if why := res.Enforced["protect"]; strings.Contains(why.String(), "not enforced") != (dir == linked) {
 			t.Errorf("%s: %s", dir, why)
 		}
 	}

@@ -59,8 +59,8 @@ type Result struct {
 	// Changes has an entry for each MountCOW, and for a root with Rootfs.Keep. The caller closes each (Change.Close).
 	Changes []Change `json:"-"`
 	// Enforced states what enforced each mechanism, or why it was not enforced.
-	Enforced map[string]string `json:"enforced,omitempty"`
-	Notes    []string          `json:"notes,omitempty"`
+	Enforced map[string]spec.Text `json:"enforced,omitempty"`
+	Notes    []spec.Text          `json:"notes,omitempty"`
 	// Replaced are paths of the jail that were replaced from outside while it ran, and were not protected from then on.
 	Replaced []string `json:"replaced,omitempty"`
 	// Warm means that the payload was started before the run was known: see Cmd.Handover. Usage counts its start.

@@ -34,10 +34,10 @@ func resultOf(e *ended) (*Result, error) {
 }
 
 // notesOf returns the plan's notes, and those of what happened meanwhile.
-func notesOf(e *ended) []string {
+func notesOf(e *ended) []spec.Text {
 	notes := slices.Clone(e.known.notes)
 	for _, target := range e.replaced {
-		notes = append(notes, words.Quote(target)+" was replaced from outside of the "+
+		notes = append(notes, words.Plain(words.Quote(target))+" was replaced from outside of the "+
 			"jail while it ran, and was not protected from then on: look at it")
 	}
 	if e.deeds.why == endedNetlink {
@@ -45,7 +45,7 @@ func notesOf(e *ended) []string {
 	}
 	if err := e.deeds.uncounted; err != nil {
 		notes = append(notes, "the limit on memory did not always count messages that wait in netlink sockets: "+
-			err.Error())
+			words.Plain(err.Error()))
 	}
 	return notes
 }

@@ -128,7 +128,7 @@ func TestCountedLimits(t *testing.T) {
 var invented = map[string]func(*ended){
 	"exit 0": func(e *ended) {},
 	"known at the start": func(e *ended) {
-		e.known = known{enforced: map[string]string{"memory": "cgroup v2"}, notes: []string{"of the plan"}, image: "alpine@sha256:0", digest: "d", taken: true}
+		e.known = known{enforced: map[string]spec.Text{"memory": "cgroup v2"}, notes: []spec.Text{"of the plan"}, image: "alpine@sha256:0", digest: "d", taken: true}
 		e.wall, e.phases, e.last = 3*time.Millisecond, Phases{Look: 1, Run: 2}, []byte("$ ")
 		e.usage = launcher.Usage{User: time.Millisecond, System: 2 * time.Millisecond, MaxRSS: 1 << 20}
 	},
@@ -158,7 +158,7 @@ var invented = map[string]func(*ended){
 	},
 	"one process out of memory, which ends the jail": func(e *ended) { e.group.OOMKills, e.group.OOMOwn, e.bounds.oomGroup = 1, 1, true },
 	"netlink messages": func(e *ended) {
-		e.deeds.why, e.deeds.uncounted, e.known.notes = endedNetlink, errors.New("open /proc/PID: permission denied"), []string{"of the plan"}
+		e.deeds.why, e.deeds.uncounted, e.known.notes = endedNetlink, errors.New("open /proc/PID: permission denied"), []spec.Text{"of the plan"}
 	},
 	"a call that the filter answers by killing": func(e *ended) {
 		e.status, e.calls = syscall.WaitStatus(killed(syscall.SIGSYS)), callsAtEnd{launcher.Violation{Nr: unix.SYS_PTRACE, Arch: unix.AUDIT_ARCH_X86_64, Count: 2, Own: true}, nil, true}
@@ -173,7 +173,7 @@ var invented = map[string]func(*ended){
 	"a name looked up":          func(e *ended) { e.status, e.lookup = syscall.WaitStatus(exited(6)), "example.org" },
 	"a network by name":         func(e *ended) { e.network = &egress.Summary{} },
 	"others that ended, too":    func(e *ended) { e.others = &Ended{1, []EndedProcess{{5, "sleep"}}} },
-	"a replaced protected path": func(e *ended) { e.replaced, e.known.notes = []string{"/work/.git"}, []string{"of the plan"} },
+	"a replaced protected path": func(e *ended) { e.replaced, e.known.notes = []string{"/work/.git"}, []spec.Text{"of the plan"} },
 	"processes that do not end": func(e *ended) {
 		e.status, e.deeds.gaveUp, e.unread = syscall.WaitStatus(exited(0)), spec.HostError(opEnd, "process 7 did not end", "look"), true
 	},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
@@ -103,7 +104,7 @@ func (r *running) runs() {
 func (r *running) interrupted(ctx context.Context) error {
 	switch why := cause(r.ender.cause.Load()); {
 	case why == endedWall:
-		return spec.HostError("set-up", "took longer than the wall-clock limit", "raise --timeout")
+		return spec.HostError("set-up", "took longer than the wall-clock limit", "raise "+words.Field("limits.wall"))
 	case why == endedCancel:
 		return ctx.Err()
 	case r.group != nil && r.group.OOMKills() > 0:
@@ -129,7 +130,7 @@ func (r *running) endGroup(read func()) error {
 		read()
 	}
 	if err := errors.Join(stopped, r.group.End()); err != nil {
-		return &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: err.Error()}
+		return &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: words.Plain(err.Error())}
 	}
 	return nil
 }
@@ -151,7 +152,7 @@ func (r *running) whole() *plan.Plan {
 // of its own.
 func (r *running) countsNetlink(own bool) bool {
 	_, lost := r.made["memory"]
-	return own && !lost && r.spec.Limits.Memory > 0 && strings.HasPrefix(r.plan.Enforced["memory"], "cgroup")
+	return own && !lost && r.spec.Limits.Memory > 0 && strings.HasPrefix(r.plan.Enforced["memory"].String(), "cgroup")
 }
 
 // passes reports whether Wait may return before the namespaces of the jail are gone, which takes the kernel some tenths

@@ -128,7 +128,7 @@ func (s *spawner) spawn(j *jail, o order) (err error) {
 			err = errors.Join(err, j.discard())
 		}
 	}()
-	j.made = map[string]string{}
+	j.made = map[string]spec.Text{}
 	var theirs int
 	if j.Report, theirs, err = launcher.ReportSocket(); err != nil {
 		return err

@@ -35,7 +35,7 @@ func (c *failure) setupError(rep launcher.Report) error {
 	if op == nil {
 		return &spec.Error{Fault: spec.FaultBrig, Op: "program", Detail: "ended without execve(2)"}
 	}
-	e := &spec.Error{Fault: spec.FaultHost, Step: rep.A + 1, Of: of, Op: op.Label, Detail: op.Call(),
+	e := &spec.Error{Fault: spec.FaultHost, Step: rep.A + 1, Of: of, Op: op.Label, Detail: words.Plain(op.Call()),
 		Errno: syscall.Errno(rep.B)}
 	if c.simple {
 		return e
@@ -46,7 +46,8 @@ func (c *failure) setupError(rep launcher.Report) error {
 	e.Fault, e.Remedy = doctor.Remedy(op.Label, e.Detail, e.Errno)
 	if c.Spec.Rootfs.Path != "" && slices.Contains([]string{"dev", "proc", "scratch"}, op.Label) &&
 		slices.Contains([]syscall.Errno{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EROFS}, e.Errno) {
-		e.Fault, e.Remedy = spec.FaultCaller, "the tree of --rootfs has no such directory, or a link there that leads "+
+		e.Fault, e.Remedy = spec.FaultCaller, "the tree of "+words.Field("rootfs.path")+" has no such directory, or a "+
+			"link there that leads "+
 			"nowhere in it; mend the tree"
 		return e
 	}
@@ -65,7 +66,7 @@ func tooLarge(err error) error {
 // jail.
 func (c *failure) execError(e *spec.Error) error {
 	name := c.Spec.Args[0]
-	e.Fault, e.Detail = spec.FaultCaller, words.Quote(name)
+	e.Fault, e.Detail = spec.FaultCaller, words.Plain(words.Quote(name))
 	switch e.Errno {
 	case unix.ENOENT, unix.ENOTDIR:
 		remedy, known := c.missing()
@@ -81,14 +82,18 @@ func (c *failure) execError(e *spec.Error) error {
 		e.Remedy = c.forbidden()
 	}
 	if c.Spec.AppArmor+c.Spec.SELinuxLabel != "" && (e.Errno == unix.EACCES || e.Errno == unix.EPERM) {
-		e.Remedy = strings.TrimPrefix(e.Remedy+"; or its label may not be entered with no_new_privs, or may not execute it: "+
-			"the kernel's log has the denial", "; or ")
+		label := spec.Text("its label may not be entered with no_new_privs, or may not execute it: the kernel's log has " +
+			"the denial")
+		if e.Remedy != "" {
+			label = e.Remedy + "; or " + label
+		}
+		e.Remedy = label
 	}
 	return &ExecError{Cause: e, Kind: ErrNotExecutable}
 }
 
 // forbidden returns the reason for EACCES.
-func (c *failure) forbidden() string {
+func (c *failure) forbidden() spec.Text {
 	for _, p := range c.plan.Exec {
 		mode, head := c.inJail(p)
 		if mode == 0 {
@@ -104,13 +109,14 @@ func (c *failure) forbidden() string {
 		case mode&0o111 == 0:
 			return "it has no x permission; run chmod +x on it, or name its interpreter, as in sh FILE"
 		case kind == host.Script && its != 0 && its&0o001 == 0:
-			return "its first line names the interpreter " + words.Quote(needs) + ", which not everybody may execute; " +
+			return "its first line names the interpreter " + words.Plain(words.Quote(needs)) +
+				", which not everybody may execute; " +
 				"run chmod a+x on that"
 		}
 	}
 	if c.Spec.Tier == spec.TierProcess {
-		return "--tier process executes programs of the system and what flags name: add --ro-bind DIR DIR; or the " +
-			"payload's user may not execute it"
+		return words.Set("tier", spec.TierProcess) + " executes programs of the system and what flags name: add " +
+			spec.ShowReadOnly("DIR", "DIR") + "; or the payload's user may not execute it"
 	}
 	return "the payload's user may not execute it, or not pass a directory above it: run chmod a+x on these; or it lies " +
 		"on a noexec mount"
@@ -118,7 +124,7 @@ func (c *failure) forbidden() string {
 
 // missing returns what an existing file lacks when execve(2) returns ENOENT, its interpreter or its loader, and whether
 // there is such a file.
-func (c *failure) missing() (remedy string, known bool) {
+func (c *failure) missing() (remedy spec.Text, known bool) {
 	for _, p := range c.plan.Exec {
 		mode, head := c.inJail(p)
 		if mode == 0 {
@@ -131,11 +137,11 @@ func (c *failure) missing() (remedy string, known bool) {
 		case needs == "" || there != 0:
 			remedy = "an interpreter or loader that it needs is not in the jail"
 		case kind == host.Loader:
-			remedy = "it needs the loader " + words.Quote(needs) +
+			remedy = "it needs the loader " + words.Plain(words.Quote(needs)) +
 				", which is not in the jail; put it there with the libraries that ldd lists, or link it statically"
 		default:
-			remedy = "its first line names the interpreter " + words.Quote(needs) +
-				", which is not in the jail; correct that line, or bring it in with --ro-bind"
+			remedy = "its first line names the interpreter " + words.Plain(words.Quote(needs)) +
+				", which is not in the jail; correct that line, or bring it in with " + spec.ShowReadOnly("", "")
 		}
 		return remedy, true
 	}
@@ -143,25 +149,25 @@ func (c *failure) missing() (remedy string, known bool) {
 }
 
 // whereIsIt looks on the host for a file that the jail lacks, and returns the flag that adds it.
-func (c *failure) whereIsIt(name string) string {
+func (c *failure) whereIsIt(name string) spec.Text {
 	if c.Spec.Rootfs.Image != "" && !strings.Contains(name, "/") { // a program of the host needs the host's libraries
 		return "the image has no such program on its PATH; name one that it has, or use another image"
 	}
 	host, err := exec.LookPath(name)
 	if err != nil {
 		if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() && !strings.Contains(name, "/") {
-			return "it is not on the PATH; for the file in this directory write ./" + name
+			return "it is not on the PATH; for the file in this directory write ./" + words.Plain(name)
 		}
 		return "it is not on this machine's PATH either"
 	}
 	if host, err = filepath.Abs(host); err != nil {
-		return err.Error()
+		return words.Plain(err.Error())
 	}
 	if rel := c.fromWork(host); rel != "" && strings.Contains(name, "/") {
 		if name == rel || name == "./"+rel {
-			return "the jail does not see this directory; add --work ."
+			return "the jail does not see this directory; add " + spec.ShowWork(".")
 		}
-		return "the jail does not see this directory; add --work . and write ./" + rel
+		return "the jail does not see this directory; add " + spec.ShowWork(".") + " and write ./" + words.Plain(rel)
 	}
 	real, err := filepath.EvalSymlinks(host)
 	if err != nil {
@@ -169,17 +175,18 @@ func (c *failure) whereIsIt(name string) string {
 	}
 	switch system := strings.HasPrefix(real, "/usr/"); {
 	case system && c.Spec.Rootfs.Path != "":
-		return "the tree of --rootfs has no such file; install it there (the host's " + real + " needs the host's libraries)"
+		return words.Textf("the tree of %s has no such file; install it there (the host's %s needs the host's libraries)",
+			words.Field("rootfs.path"), real)
 	case system && strings.Contains(name, "/"):
-		return "there is no such path in the jail; the host has it as " + real
+		return "there is no such path in the jail; the host has it as " + words.Plain(real)
 	case system:
-		return fmt.Sprintf("the host has it as %s, which is not on the jail's PATH; %sname it in full", real, orPath(host))
+		return words.Textf("the host has it as %s, which is not on the jail's PATH; %sname it in full", real, orPath(host))
 	}
 	dir := filepath.Dir(filepath.Dir(real)) // the prefix: a program also needs its lib and share
 	if _, err := os.Stat(filepath.Join(dir, "lib")); err != nil || dir == "/" {
 		dir = filepath.Dir(real)
 	}
-	return fmt.Sprintf("the host has it as %s; add --ro-bind %s %s and name it in full", real, dir, dir)
+	return words.Textf("the host has it as %s; add %s and name it in full", real, spec.ShowReadOnly(dir, dir))
 }
 
 // orPath returns the advice to pass the caller's PATH, if the directory in which that has found a program is in the

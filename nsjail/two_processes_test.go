@@ -43,7 +43,7 @@ func TestWhatIsDoneAtOnce(t *testing.T) {
 		until(t, "a namespace stands ready", func() bool {
 			c = r.shell("true")
 			mustRun(t, c)
-			return pool == 0 || strings.Contains(c.Plan().Enforced["net"], "made ahead")
+			return pool == 0 || strings.Contains(c.Plan().Enforced["net"].String(), "made ahead")
 		})
 		before, own, child := parts(t, c.Plan().Prefix)
 		if own == nil {

@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"brig/internal/test/must"
+	"brig/internal/words"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/spec"
@@ -139,7 +140,7 @@ func TestListenerStaysOutOfReach(t *testing.T) {
 		c.Spec.Seccomp = profile
 		c.Spec.Limits.Rlimits = map[string]spec.Rlimit{"nofile": {Soft: files, Hard: files}}
 		out, r := mustRun(t, c)
-		named := !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "will not be named") })
+		named := !slices.ContainsFunc(r.Notes, func(n spec.Text) bool { return strings.Contains(n.String(), "will not be named") })
 		if named != (files >= plan.MinFiles) {
 			t.Errorf("%d files: the notes are %q", files, r.Notes)
 		}
@@ -188,7 +189,7 @@ func TestUnderAnotherListener(t *testing.T) {
 	c := Command("mkdir", "/tmp/d")
 	c.Spec.Seccomp = kills(t, killMkdir, "mkdir")
 	_, r := mustRun(t, c)
-	if r.Status != StatusViolation || r.Violation != nil || !strings.Contains(strings.Join(r.Notes, " "), "does not allow another listener") {
+	if r.Status != StatusViolation || r.Violation != nil || !strings.Contains(words.Join(r.Notes, " ").String(), "does not allow another listener") {
 		t.Errorf("%+v, notes %q", r, r.Notes)
 	}
 	wantOutput(t, Command("echo", "works"), "works")

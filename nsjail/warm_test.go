@@ -300,7 +300,7 @@ func TestWithoutAPreparedTree(t *testing.T) {
 	r.roots.why = "a reason"
 	c := r.shell("echo same")
 	wantOutput(t, c, "same")
-	if !slices.ContainsFunc(c.Plan().Notes, func(n string) bool { return strings.Contains(n, "a reason") }) {
+	if !slices.ContainsFunc(c.Plan().Notes, func(n spec.Text) bool { return strings.Contains(n.String(), "a reason") }) {
 		t.Errorf("notes %q", c.Plan().Notes)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/spec"
@@ -147,7 +148,7 @@ func (w *watch) watchOOM() (err error) {
 	}
 	if w.stopOOM, err = group.WatchOOM(func() { w.ender.endFor(endedMemory) }); err != nil {
 		return spec.HostError("limits.memory", "control group: cannot watch for kills: "+err.Error(),
-			"let them hit one process only: --no-oom-group")
+			"let them hit one process only: "+words.Set("limits.no_oom_group", true))
 	}
 	if w.stopOOM != nil && group.OOMKills() > 0 { // a kill before the watch began
 		w.ender.endFor(endedMemory)

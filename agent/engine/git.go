@@ -9,6 +9,7 @@ import (
 	"brig/agent/job"
 	"brig/gitview"
 	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -78,12 +79,12 @@ func (e *Engine) runGit(ctx context.Context, j *job.Job) (*nsjail.Result, error)
 	}
 	res, list, note, err := gitview.Run(ctx, &j.Spec, run)
 	if note != "" && res != nil {
-		res.Enforced["git"] = note
+		res.Enforced["git"] = words.Plain(note)
 	}
 	if to, ok := ctx.Value(gitKey{}).(*[]GitDir); ok {
 		for _, r := range list {
 			if r.ReadOnly != "" {
-				res.Enforced["git"] = r.Target + " is read-only: " + r.ReadOnly
+				res.Enforced["git"] = words.Plain(r.Target + " is read-only: " + r.ReadOnly)
 				continue
 			}
 			*to = append(*to, GitDir{r.Target, r.Files, r.Removed, r.LeftBehind, r.Left, r.Conflicts, e.hide(r.Error)})

@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"brig/agent/job"
+	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/explain"
 	"brig/nsjail/spec"
 )
 
 // Lacks returns an error if this machine cannot provide the mechanisms that every run needs: those that Options.Base
-// and the policies require for every request. The error names all missing mechanisms, and brigd's flag that makes them
-// optional.
+// and the policies require for every request. The error names all missing mechanisms, and refers to
+// the setting that makes them optional.
 func (e *Engine) Lacks() error {
 	var missing []string
 	var first *nsjail.Error
@@ -39,7 +40,7 @@ func (e *Engine) Lacks() error {
 		return e.lacksCOW()
 	}
 	return lacking("a policy or a default asks for "+strings.Join(missing, ", "), first,
-		", or have runs do without: --optional "+strings.Join(missing, ","))
+		", or have runs do without: "+words.Add("optional", missing...))
 }
 
 // lacksCOW returns an error if this machine cannot mount a share in mode cow.
@@ -62,10 +63,11 @@ func (e *Engine) lacksCOW() error {
 }
 
 // lacking returns an error with what is asked for, the cause and the remedy.
-func lacking(asked string, why *nsjail.Error, instead string) error {
-	remedy, _, _ := strings.Cut(why.Remedy, ", or accept") // names one flag; several may be needed
-	return fmt.Errorf("every run would be refused: %s, and this machine cannot hold that: %s: %s; %s%s", asked, why.Op,
-		why.Detail, remedy, instead)
+func lacking(asked string, why *nsjail.Error, instead words.Text) error {
+	remedy := why.Remedy.Bare() // it names one mechanism; several may be missing
+	return words.Error(words.Textf("every run would be refused: %s, and this machine cannot hold that: %s: %s; %s%s",
+		asked,
+		why.Op, why.Detail, remedy, instead))
 }
 
 // possible resolves the Spec with which every run begins, as if the given mechanisms were optional. It runs nothing.

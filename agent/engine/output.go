@@ -14,6 +14,7 @@ import (
 
 	"brig/agent/job"
 	"brig/agent/text"
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -105,7 +106,7 @@ func (o *output) redact(j *job.Job, r *Response) {
 	}
 	for i := range r.Denials {
 		d := &r.Denials[i]
-		d.Name, d.Why, d.Fix = o.clean(d.Name), o.clean(d.Why), o.clean(d.Fix)
+		d.Name, d.Why, d.Fix = o.clean(d.Name), words.Plain(o.clean(d.Why.String())), words.Plain(o.clean(d.Fix.String()))
 	}
 	for i := range r.Hints { // they name processes, which choose their names
 		r.Hints[i] = o.clean(r.Hints[i])

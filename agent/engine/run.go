@@ -14,6 +14,7 @@ import (
 	"brig/agent/job"
 	"brig/agent/workspace"
 	"brig/denial"
+	"brig/internal/words"
 	"brig/netns/egress"
 	"brig/nsjail"
 	"brig/nsjail/spec"
@@ -172,7 +173,7 @@ func answer(j *job.Job, r *Request, res *nsjail.Result, err error) *Response {
 		return a
 	}
 	a.Status, a.ExitCode, a.Signal, a.TimedOut = string(res.Status), res.ExitCode, res.Signal, res.TimedOut
-	a.Usage, a.LimitsHit, a.Enforced, a.Warm = &res.Usage, res.LimitsHit, maps.Clone(res.Enforced), res.Warm
+	a.Usage, a.LimitsHit, a.Enforced, a.Warm = &res.Usage, res.LimitsHit, enforced(res.Enforced), res.Warm
 	a.Image = res.Image
 	a.Violations, a.Denials = violations(res), slices.Clone(res.Denials)
 	if res.Network != nil {
@@ -181,6 +182,15 @@ func answer(j *job.Job, r *Request, res *nsjail.Result, err error) *Response {
 		}
 	}
 	return a
+}
+
+// enforced returns what enforces each mechanism, for requests.
+func enforced(list map[string]words.Text) map[string]string {
+	neutral := make(map[string]string, len(list))
+	for name, t := range list {
+		neutral[name] = t.String()
+	}
+	return neutral
 }
 
 // full reports whether an error is a temporary lack of descriptors, memory, processes or namespaces. For a step of the
@@ -209,9 +219,9 @@ func jailRefusal(r *Request, e *nsjail.Error) *job.Refusal {
 		return hostRefusal(r, e)
 	case e.Fault == spec.FaultCaller:
 		op := strings.TrimPrefix(e.Op, "limits.") // the request has limits under their names
-		no := refuse("jail", "bad_request", op, e.Named(op))
+		no := refuse("jail", "bad_request", op, e.Named(op).String())
 		if e.Remedy != "" {
-			no.NextSteps = []string{e.Remedy}
+			no.NextSteps = []string{e.Remedy.String()}
 		}
 		return no
 	}

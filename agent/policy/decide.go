@@ -51,7 +51,7 @@ func wellFormed(j *job.Job, p *Policy) *job.Refusal {
 		return nil
 	}
 	r := p.refusal(problems[0].Path, "invalid_request", problems[0].Path+" is not valid: "+problems[0].Reason,
-		sentence(problems[0].Fix))
+		sentence(problems[0].Fix.String()))
 	r.Rule, r.Layer = problems[0].Path, "request"
 	return r
 }

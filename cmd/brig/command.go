@@ -46,7 +46,7 @@ func command[T any, P interface {
 
 // fail prints the error of a command, of which names in files may be a part.
 func fail(std cli.Stdio, name string, err error) int {
-	lines := strings.Split(name+": "+err.Error(), "\n")
+	lines := strings.Split(name+": "+told(err), "\n")
 	for i := range lines {
 		lines[i] = words.Printable(lines[i])
 	}

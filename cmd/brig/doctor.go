@@ -54,6 +54,10 @@ func (o *doctorOptions) run(list []string, std cli.Stdio) (int, error) {
 		return std.Emit(script), nil
 	}
 	d := diagnosis{Findings: doctor.Diagnose(nsjail.Examine(context.Background()))}
+	for i := range d.Findings {
+		f := &d.Findings[i]
+		f.Why, f.Fix = f.Why.Worded(inFlags), f.Fix.Worded(inFlags)
+	}
 	d.Works = doctor.Works(d.Findings)
 	code := emit(std, o.asJSON, d, d.table(colourful(std.Out)))
 	if code == 0 && !d.Works {
@@ -79,9 +83,9 @@ func (d *diagnosis) table(colour bool) string {
 	var b strings.Builder
 	indent := strings.Repeat(" ", name+state+4)
 	for _, f := range d.Findings {
-		fmt.Fprintf(&b, "%-*s  %s  %s\n", name, f.Name, paint(f.State, state, colour), words.Printable(f.Why))
+		fmt.Fprintf(&b, "%-*s  %s  %s\n", name, f.Name, paint(f.State, state, colour), words.Printable(f.Why.String()))
 		if f.Fix != "" {
-			b.WriteString(indent + "fix: " + words.Printable(f.Fix) + "\n")
+			b.WriteString(indent + "fix: " + words.Printable(f.Fix.String()) + "\n")
 		}
 		if f.Text != "" {
 			for line := range strings.SplitSeq(strings.TrimSuffix(f.Text, "\n"), "\n") {

@@ -5,17 +5,18 @@ import (
 
 	"brig/internal/cli"
 	"brig/nsjail/explain"
+	"brig/nsjail/spec"
 )
 
 // plan is the JSON form of explain.
 type plan struct {
-	Drop     []step            `json:"drop,omitempty"`
-	Passed   []explain.Passed  `json:"passed,omitempty"`
-	Clone    []string          `json:"clone"`
-	Steps    []step            `json:"steps"`
-	Wall     string            `json:"wall,omitempty"`
-	Enforced map[string]string `json:"enforced"`
-	Notes    []string          `json:"notes,omitempty"`
+	Drop     []step               `json:"drop,omitempty"`
+	Passed   []explain.Passed     `json:"passed,omitempty"`
+	Clone    []string             `json:"clone"`
+	Steps    []step               `json:"steps"`
+	Wall     string               `json:"wall,omitempty"`
+	Enforced map[string]spec.Text `json:"enforced"`
+	Notes    []spec.Text          `json:"notes,omitempty"`
 }
 
 type step = explain.Step
@@ -38,11 +39,12 @@ func printPlan(inv *invocation, std cli.Stdio) int {
 	}
 	defer host.Close()
 	drop, steps := p.Steps()
-	j := plan{Drop: drop, Passed: p.Passed, Clone: p.CloneFlags(), Steps: steps, Enforced: p.Enforced, Notes: p.Notes}
+	j := plan{Drop: drop, Passed: p.Passed, Clone: p.CloneFlags(), Steps: steps, Enforced: inFlagsAll(p.Enforced),
+		Notes: inFlagsEach(p.Notes)}
 	if p.Wall > 0 {
 		j.Wall = p.Wall.String()
 	}
-	return emit(std, inv.json, j, p.String())
+	return emit(std, inv.json, j, p.In(inFlags))
 }
 
 // filterTable runs `brig explain --seccomp`.

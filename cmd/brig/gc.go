@@ -29,7 +29,7 @@ func (o *gcOptions) flags() []cli.Flag {
 			return err
 		}
 		for _, p := range (&nsjail.Spec{Args: []string{"id"}, CgroupParent: o.parent}).Check() { // as run refuses it
-			return fmt.Errorf("%s; %s", p.Reason, p.Fix)
+			return fmt.Errorf("%s; %s", p.Reason, p.Fix.In(inFlags))
 		}
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"brig/gitview"
 	"brig/internal/cli"
+	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/explain"
 )
@@ -14,7 +15,7 @@ type gitDirs struct {
 	inv  *invocation
 	view *gitview.View // nil if there are none
 	std  cli.Stdio
-	note string
+	note words.Text
 }
 
 // openGit prepares them.
@@ -40,7 +41,7 @@ func (g *gitDirs) again(ctx context.Context, runner *nsjail.Runner, c *nsjail.Cm
 		return nil
 	}
 	g.note = note
-	g.std.Say("%s", note)
+	g.std.Say("%s", note.In(inFlags))
 	next := runner.CommandSpec(ctx, g.view.Spec)
 	next.Stdin, next.Stdout, next.Stderr, next.NetworkLog = c.Stdin, c.Stdout, c.Stderr, c.NetworkLog
 	next.Spec.Limits = c.Spec.Limits
@@ -62,7 +63,7 @@ func (g *gitDirs) plan() (p *explain.Plan, host *explain.Host, err error) {
 		if !ok {
 			return nil, nil, err
 		}
-		g.std.Say("%s", note)
+		g.std.Say("%s", note.In(inFlags))
 	}
 }
 
@@ -76,7 +77,7 @@ func (g *gitDirs) bringBack(r *reported) (code int) {
 	for _, report := range r.Git {
 		for _, line := range report.Lines() {
 			if report.Error != "" || !g.inv.json {
-				g.std.Say("%s", line)
+				g.std.Say("%s", line.In(inFlags))
 			}
 		}
 		if report.Error != "" {

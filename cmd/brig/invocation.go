@@ -92,7 +92,7 @@ func (inv *invocation) translate(p spec.Problem) string {
 		return fmt.Sprintf("%s; write it after the flags, as in brig %s -- id", p.Reason, inv.command)
 	}
 	where := inv.where(p.Path)
-	return where + ": " + inv.namePlaces(p.Reason) + "; " + p.Fix
+	return where + ": " + inv.namePlaces(p.Reason) + "; " + p.Fix.In(inFlags)
 }
 
 // where returns the flag that set a path of the Spec, or the path itself.

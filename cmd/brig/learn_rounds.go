@@ -142,14 +142,15 @@ func (l *learner) found(rep *runReport, tried []learn.Proposal) (*learned, error
 		switch {
 		case index(list, p) >= 0:
 		case why != "":
-			w := learn.Withheld{Path: p.Path, Call: p.Call, Errno: p.Errno, Count: p.Count, Why: words.Printable(why)}
+			w := learn.Withheld{Path: p.Path, Call: p.Call, Errno: p.Errno, Count: p.Count,
+				Why: words.Plain(words.Printable(why))}
 			out.Withheld = append(out.Withheld, w)
 		case out.Works:
 			out.Unneeded = append(out.Unneeded, p)
 		}
 	}
 	for _, w := range advice.Withheld {
-		w.Path, w.Why = words.Printable(w.Path), words.Printable(w.Why)
+		w.Path, w.Why = words.Printable(w.Path), words.Plain(words.Printable(w.Why.In(inFlags)))
 		out.Withheld = append(out.Withheld, w)
 	}
 	inv, err := l.with(out.Flags)

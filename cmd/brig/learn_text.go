@@ -73,11 +73,11 @@ func (l *learner) text(f *learned) string {
 // folded returns lines for what is withheld: the first ones of each reason, and the number of the others.
 func folded(list []learn.Withheld) (lines []string) {
 	const most = 2
-	seen := map[string]int{}
+	seen := map[words.Text]int{}
 	for _, w := range list {
 		seen[w.Why]++
 	}
-	shown := map[string]int{}
+	shown := map[words.Text]int{}
 	for _, w := range list {
 		shown[w.Why]++
 		switch n, all := shown[w.Why], seen[w.Why]; {

@@ -109,6 +109,9 @@ func setDigest(result *nsjail.Result, asked nsjail.Spec, output nsjail.Bytes) {
 
 // deliver writes the report to its files, and the answer of --json to stdout. The code is 0 if it could.
 func deliver(out report, result *reported, a *answer, std cli.Stdio) (code int) {
+	if len(out) > 0 || a != nil {
+		result.worded()
+	}
 	if err := out.write(result); err != nil {
 		code = std.Fail(err.Error())
 	}
@@ -124,7 +127,8 @@ func deliver(out report, result *reported, a *answer, std cli.Stdio) (code int) 
 // refuse reports an invalid Spec in the report and in the JSON output.
 func refuse(inv *invocation, line string, std cli.Stdio) {
 	where, detail, _ := strings.Cut(line, ": ")
-	r := &reported{Result: failedResult(inv, &nsjail.Error{Fault: spec.FaultCaller, Op: where, Detail: detail})}
+	r := &reported{Result: failedResult(inv, &nsjail.Error{Fault: spec.FaultCaller, Op: where,
+		Detail: words.Plain(detail)})}
 	out, err := openReport(inv, std)
 	if err != nil {
 		std.Fail(err.Error())
@@ -231,15 +235,15 @@ func describe(inv *invocation, err error) string {
 		if errors.Is(err, context.Canceled) {
 			return "a signal came before the command had begun; nothing has run"
 		}
-		return err.Error()
+		return told(err)
 	}
-	return e.Named(inv.where(e.Op))
+	return e.Named(inv.where(e.Op)).In(inFlags)
 }
 
 func failedResult(inv *invocation, err error) *nsjail.Result {
 	r := &nsjail.Result{Status: nsjail.StatusError, ExitCode: -1, Usage: nsjail.NoUsage(), SpecDigest: inv.spec.Digest()}
 	if !errors.As(err, &r.Error) {
-		r.Error = &nsjail.Error{Fault: spec.FaultBrig, Op: "run", Detail: err.Error()}
+		r.Error = &nsjail.Error{Fault: spec.FaultBrig, Op: "run", Detail: words.Message(err)}
 	}
 	if exec, ok := errors.AsType[*nsjail.ExecError](err); ok {
 		r.Denials = []denial.Denial{exec.Denial()}

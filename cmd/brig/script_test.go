@@ -117,7 +117,7 @@ func canLimit() (bool, error) {
 	if missing, ok := errors.AsType[*nsjail.Error](err); ok && missing.Fault == spec.FaultHost {
 		return false, nil
 	}
-	return err == nil && strings.Contains(p.Enforced["cpu_time"], "cgroup"), err
+	return err == nil && strings.Contains(p.Enforced["cpu_time"].String(), "cgroup"), err
 }
 
 // wantExit is `wantexit CODE PROGRAM ARG...`: run it and require that exit code.

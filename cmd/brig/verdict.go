@@ -38,10 +38,10 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.St
 		std.Say("%s", result.Ended)
 	}
 	if line := denial.Line(result.Denials); line != "" && result.Status != nsjail.StatusOK && !inv.json {
-		std.Say("%s", line)
+		std.Say("%s", line.In(inFlags))
 	}
 	if line := denial.LookupLine(result.Denials); line != "" && !inv.json {
-		std.Say("%s", line)
+		std.Say("%s", line.In(inFlags))
 	}
 	if line := result.Network.RefusedLine(); line != "" && !inv.json && inv.netLog != "-" {
 		std.Say("%s", line)
@@ -107,7 +107,7 @@ func verdict(p *explain.Plan, inv *invocation, r *nsjail.Result) string {
 
 // full returns what the limit "disk" means for a jail.
 func full(r *nsjail.Result) string {
-	if strings.Contains(r.Enforced["cow"], "on disk") {
+	if strings.Contains(r.Enforced["cow"].String(), "on disk") {
 		return "a file system of the jail was full, or its changes on disk were too many"
 	}
 	return "a file system of the jail was full"

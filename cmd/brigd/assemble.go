@@ -94,7 +94,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 		return p, fmt.Errorf("the engine: %w; brig doctor says what this machine lacks", err)
 	}
 	if err = p.engine.Lacks(); err != nil {
-		return p, err
+		return p, config.Told(err)
 	}
 	if err = p.engine.CheckInterpreters(ctx); err != nil {
 		return p, fmt.Errorf("--language: %w", err)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -54,7 +56,8 @@ type Path struct {
 
 // Problem is something that could not be looked at, or a bound that was met.
 type Problem struct {
-	Path, Why, Remedy string
+	Path, Why string
+	Remedy    words.Text
 	// Note is whether the caller can go on and say so: it concerns what the search below a directory has found or would
 	// have found. Otherwise something that git executes may be missing in Paths.
 	Note bool
@@ -197,9 +200,9 @@ func (f *finder) add(p Path) {
 }
 
 // problem notes what could not be looked at.
-func (f *finder) problem(name, why, remedy string) { f.note(name, why, remedy, f.nested) }
+func (f *finder) problem(name, why string, remedy words.Text) { f.note(name, why, remedy, f.nested) }
 
-func (f *finder) note(name, why, remedy string, note bool) {
+func (f *finder) note(name, why string, remedy words.Text, note bool) {
 	p := Problem{name, why, remedy, note}
 	if !slices.Contains(f.Problems, p) {
 		f.Problems = append(f.Problems, p)

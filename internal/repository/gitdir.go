@@ -91,7 +91,8 @@ func (f *finder) settingsOf(g *gitDir) {
 func (f *finder) worktrees(dir string, g *group) {
 	list, all := f.names(dir + "/worktrees")
 	if !all { // those in Query.Dirs are found by the search as well
-		f.note(dir+"/worktrees", tooMany, "remove what is stale: git -C "+words.Shell(dir)+" worktree prune", true)
+		f.note(dir+"/worktrees", tooMany, words.Plain("remove what is stale: git -C "+words.Shell(dir)+" worktree "+
+			"prune"), true)
 	}
 	for _, name := range list {
 		tree := dir + "/worktrees/" + name

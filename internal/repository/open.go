@@ -30,7 +30,7 @@ func (f *finder) denied(name string, err error) {
 	for at := name; err == unix.EACCES; at = path.Dir(at) {
 		below := slices.ContainsFunc(f.Dirs, func(dir string) bool { return sys.Under(at, dir) })
 		if err = unix.Lstat(at, &st); err == nil && int(st.Uid) == f.UID && below {
-			f.problem(name, "cannot be looked at: permission denied", "chmod u+rwx "+words.Shell(at))
+			f.problem(name, "cannot be looked at: permission denied", words.Plain("chmod u+rwx "+words.Shell(at)))
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (f *finder) read(name string) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(file, MaxSettings+1))
 	if err == nil && len(b) > MaxSettings {
 		f.problem(name, fmt.Sprintf("has more than %d MiB, too much to look for programs that git would run",
-			MaxSettings>>20), "make it smaller, or use --no-protect")
+			MaxSettings>>20), "make it smaller, or use "+words.Add("protect"))
 	}
 	return string(b), err
 }

@@ -61,7 +61,7 @@ func (f *finder) search(dir string) {
 			f.edge(root, dir, list, late)
 			f.problem(dir, fmt.Sprintf("was searched for git directories among its nearest %d entries: one further "+
 				"down is not known", MaxEntries),
-				"name its hooks with --protect, as in --protect="+words.Shell("deep/down/.git/hooks"))
+				"name its hooks with "+words.Field("protect")+", as in "+words.Add("protect", "deep/down/.git/hooks"))
 			return
 		}
 	}

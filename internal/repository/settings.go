@@ -212,7 +212,8 @@ func (f *finder) settings(dir, rel string, depth int) []setting {
 	}
 	own, err := parse(text)
 	if err != nil {
-		f.problem(name, "cannot be parsed as settings of git", "correct it: git config --list --file "+words.Shell(name))
+		f.problem(name, "cannot be parsed as settings of git",
+			words.Plain("correct it: git config --list --file "+words.Shell(name)))
 	}
 	var list []setting
 	for _, s := range own {

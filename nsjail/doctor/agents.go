@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"brig/internal/words"
 )
 
 // Agent is an installed program that starts bubblewrap, and the bwrap that it would find.
@@ -59,22 +61,26 @@ func (rule *agent) judge(a *Agent) Finding {
 	fix := "put brig as a file named bwrap into a directory that is earlier in PATH (make install BWRAP=1)"
 	switch {
 	case b.Path == "":
-		x.Why, x.Fix = a.Path+" does not use brig: no bwrap is on PATH", fix
+		x.Why, x.Fix = words.Plain(a.Path+" does not use brig: no bwrap is on PATH"), words.Plain(fix)
 		if rule.bundled {
 			x.Why += ", and it has one of its own"
 		}
 	case !b.Brig && a.Setting != "":
-		x.Why, x.Fix = fmt.Sprintf("%s does not use brig: it takes %s, which is not brig", a.Path, at), "name brig's there"
+		x.Why, x.Fix = words.Plain(fmt.Sprintf("%s does not use brig: it takes %s, which is not brig", a.Path, at)),
+			"name brig's there"
 	case !b.Brig:
-		x.Why, x.Fix = fmt.Sprintf("%s does not use brig: it takes %s, which is not brig", a.Path, at), fix
+		x.Why, x.Fix = words.Plain(fmt.Sprintf("%s does not use brig: it takes %s, which is not brig", a.Path, at)),
+			words.Plain(fix)
 	case rule.resolves && filepath.Base(b.File) != "bwrap":
-		x.Why = fmt.Sprintf("%s does not use brig: it executes what the link %s leads to, %s, by that name, and so takes "+
-			"its own bwrap", a.Path, b.Path, b.File)
-		x.Fix = fmt.Sprintf("make it a second name instead: ln -f %s %s (or cp, on another file system)", b.File, b.Path)
+		x.Why = words.Plain(fmt.Sprintf("%s does not use brig: it executes what the link %s leads to, %s, by that name, "+
+			"and so takes "+
+			"its own bwrap", a.Path, b.Path, b.File))
+		x.Fix = words.Plain(fmt.Sprintf("make it a second name instead: ln -f %s %s (or cp, on another file system)",
+			b.File, b.Path))
 	default:
-		x.State, x.Why = Present, fmt.Sprintf("%s uses brig: it takes %s, which is brig", a.Path, at)
+		x.State, x.Why = Present, words.Plain(fmt.Sprintf("%s uses brig: it takes %s, which is brig", a.Path, at))
 		if b.File != b.Path {
-			x.Why += " (a link to " + b.File + ")"
+			x.Why += words.Textf(" (a link to %s)", b.File)
 		}
 	}
 	return x

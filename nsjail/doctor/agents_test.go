@@ -54,7 +54,7 @@ func TestAgents(t *testing.T) {
 			t.Fatalf("%q: %+v", c.path, list)
 		}
 		for i, x := range list {
-			text, uses := strings.ReplaceAll(x.Why+" "+x.Fix, dir, ""), "no"
+			text, uses := strings.ReplaceAll((x.Why+" "+x.Fix).String(), dir, ""), "no"
 			if x.State == Present && x.Fix == "" && strings.Contains(text, " uses brig: ") {
 				uses = "yes"
 			}

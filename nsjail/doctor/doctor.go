@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"brig/cgroup"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 )
@@ -24,11 +25,11 @@ const (
 
 // Finding describes one mechanism on a machine.
 type Finding struct {
-	Name  string `json:"name"`
-	State State  `json:"state"`
-	Why   string `json:"why"`
+	Name  string    `json:"name"`
+	State State     `json:"state"`
+	Why   spec.Text `json:"why"`
 	// Fix is the command or the setting that mends it; "" if there is none or nothing has to be mended.
-	Fix string `json:"fix,omitempty"`
+	Fix spec.Text `json:"fix,omitempty"`
 	// Text is a file to install, of several lines.
 	Text string `json:"text,omitempty"`
 }
@@ -75,7 +76,7 @@ type Trial struct {
 	Tried    bool
 	Err      error // why it failed; nil if it worked
 	Millis   int64
-	Enforced map[string]string
+	Enforced map[string]spec.Text
 }
 
 // Works reports whether the trial made its jail.
@@ -92,7 +93,7 @@ func (t *Trial) failure() spec.Error {
 // check is one row of what Diagnose looks at. It returns "" as the state if there is nothing to report.
 type check struct {
 	name string
-	look func(f *Facts) (state State, why, fix string)
+	look func(f *Facts) (state State, why, fix spec.Text)
 }
 
 var checks = []check{{"kernel", (*Facts).kernel}, {"user", (*Facts).userNamespaces}, {"root", (*Facts).root},
@@ -127,15 +128,16 @@ func (f *Facts) jail() Finding {
 	t := &f.Default
 	switch {
 	case t.Works():
-		return Finding{Name: "jail", State: Present, Why: fmt.Sprintf("a default jail ran /bin/true in %d ms", t.Millis)}
+		return Finding{Name: "jail", State: Present, Why: words.Plain(fmt.Sprintf("a default jail ran /bin/true in %d "+
+			"ms", t.Millis))}
 	case !t.Tried:
 		return Finding{Name: "jail", State: Missing, Why: "no jail was tried"}
 	}
-	x := Finding{Name: "jail", State: Missing, Why: t.Err.Error()}
+	x := Finding{Name: "jail", State: Missing, Why: words.Message(t.Err)}
 	e := t.failure()
 	if e.Op != "" {
-		x.Fix, e.Remedy = e.Remedy, ""
-		x.Why = e.Error()
+		x.Fix, e.Remedy = words.Plain(e.Remedy.String()), ""
+		x.Why = e.Text()
 	}
 	if causes := f.blockers(); len(causes) > 0 {
 		x.Fix = causes[0].fix
@@ -144,13 +146,21 @@ func (f *Facts) jail() Finding {
 	}
 	if f.Relaxed.Works() {
 		x.State = Partial
-	} else if f.userFailed() && f.hasTier() && !strings.Contains(x.Fix, host.OrTier) {
-		x.Fix = strings.TrimPrefix(x.Fix+"; "+host.OrTier, "; ")
+	} else if f.userFailed() && f.hasTier() && !x.Fix.Refers("tier") {
+		x.Fix = or(x.Fix, host.OrTier())
 	}
-	if f.Relaxed.Works() && !strings.Contains(x.Fix, "--optional") {
-		x.Fix = strings.TrimPrefix(x.Fix+"; or brig run --optional "+strings.Join(spared(), ","), "; ")
+	if f.Relaxed.Works() && !x.Fix.Refers("optional") {
+		x.Fix = or(x.Fix, "or brig run "+spec.Without(spared()...))
 	}
 	return x
+}
+
+// or adds an alternative to a remedy, which may be "".
+func or(fix, other spec.Text) spec.Text {
+	if fix == "" {
+		return other
+	}
+	return fix + "; " + other
 }
 
 func (f *Facts) hasTier() bool { return (&host.Machine{Landlock: f.LandlockABI}).HasTier() }
@@ -175,9 +185,9 @@ func (f *Facts) seccompMode() string {
 	return ""
 }
 
-func (f *Facts) reading() (state State, why, fix string) {
+func (f *Facts) reading() (state State, why, fix spec.Text) {
 	if len(f.Unread) == 0 {
 		return "", "", ""
 	}
-	return Partial, "did not answer in time: " + strings.Join(f.Unread, ", "), ""
+	return Partial, words.Plain("did not answer in time: " + strings.Join(f.Unread, ", ")), ""
 }

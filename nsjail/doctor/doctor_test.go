@@ -12,6 +12,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/test/must"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 )
@@ -28,15 +29,15 @@ func aMachine() *Facts {
 			"/proc/sys/kernel/seccomp/actions_avail": "kill_process kill_thread trap errno user_notif trace log allow\n",
 			"/proc/sys/user/max_user_namespaces":     "96365\n", "/proc/sys/user/max_mnt_namespaces": "96365\n",
 		},
-		Host:    &host.Host{Machine: host.Machine{Missing: map[string]string{}}, Caller: host.Caller{UID: 1000, HardLimits: map[string]int64{"nofile": 1048576, "nproc": 96365}}},
+		Host:    &host.Host{Machine: host.Machine{Missing: map[string]spec.Text{}}, Caller: host.Caller{UID: 1000, HardLimits: map[string]int64{"nofile": 1048576, "nproc": 96365}}},
 		Groups:  cgroup.Layout{Mode: cgroup.V2, Group: "/a", Dir: "/sys/fs/cgroup/a", Enabled: []string{"cpu", "io", "memory", "pids"}, Delegated: true},
-		Default: Trial{Tried: true, Millis: 4, Enforced: map[string]string{"overlay": "private overlays"}},
+		Default: Trial{Tried: true, Millis: 4, Enforced: map[string]spec.Text{"overlay": "private overlays"}},
 	}
 }
 
 // fails makes the default jail of the machine fail.
 func (f *Facts) fails(op string, errno syscall.Errno, detail string) *Facts {
-	f.Default = Trial{Tried: true, Err: &spec.Error{Fault: spec.FaultHost, Op: op, Errno: errno, Detail: detail, Remedy: "the general remedy"}}
+	f.Default = Trial{Tried: true, Err: &spec.Error{Fault: spec.FaultHost, Op: op, Errno: errno, Detail: words.Plain(detail), Remedy: "the general remedy"}}
 	f.Relaxed = f.Default
 	return f
 }
@@ -69,7 +70,7 @@ func TestDiagnose(t *testing.T) {
 		want  []want
 	}{
 		{"egress", tried(Trial{Tried: true}, Trial{Tried: true}), []want{{"egress", Present, "at every port", ""}}},
-		{"configuration that a jail lacks", &Facts{Etc: []string{"X11/rgb.txt", "foo"}}, []want{{"etc", Note, "links to: X11/rgb.txt, foo", "brig run --etc X11/rgb.txt --etc foo"}}},
+		{"configuration that a jail lacks", &Facts{Etc: []string{"X11/rgb.txt", "foo"}}, []want{{"etc", Note, "links to: X11/rgb.txt, foo", "brig run etc: [\"X11/rgb.txt\",\"foo\"]"}}},
 		{"egress without nf_tables", tried(Trial{Tried: true}, Trial{Tried: true, Err: errors.New("no")}), []want{{"egress", Partial, "nf_tables", "modprobe"}}},
 		{"no egress", tried(Trial{Tried: true, Err: errors.New("refused")}, Trial{}), []want{{"egress", Partial, "refused", ""}}},
 		{"all well", aMachine(), []want{{"jail", Present, "in 4 ms", ""}, {"user", Present, "", ""}, {"proc", Present, "", ""},
@@ -88,12 +89,12 @@ func TestDiagnose(t *testing.T) {
 			delete(f.Files, "/.dockerenv")
 			f.Relaxed = Trial{Tried: true, Err: &spec.Error{Op: "clone3", Errno: syscall.ENOSYS}}
 			return f
-		}(), []want{{"user", Missing, "Seccomp: 2", "--seccomp unconfined"}, {"proc", Missing, "mounted over it", "--optional proc"}, {"container", Note, "brig", "outside"}}},
+		}(), []want{{"user", Missing, "Seccomp: 2", "seccomp: \"unconfined\""}, {"proc", Missing, "mounted over it", "optional: [\"proc\"]"}, {"container", Note, "brig", "outside"}}},
 		{"a jail of brig's without a filter", func() *Facts {
 			f := aMachine().fails("proc", 0, "/proc is masked").with("/proc/1/comm", "brig-launcher\n")
 			f.Relaxed = Trial{Tried: true}
 			return f
-		}(), []want{{"user", Present, "", ""}, {"jail", Partial, "", "--optional proc"}}},
+		}(), []want{{"user", Present, "", ""}, {"jail", Partial, "", `optional: ["proc",`}}},
 		{"Podman with SELinux", aMachine().fails("mount", syscall.EACCES, "").with("/run/.containerenv", "").with("/sys/fs/selinux/enforce", "1"),
 			[]want{{"user", Missing, "SELinux", "podman run --security-opt label=disable"}}},
 		{"Kubernetes", func() *Facts {
@@ -127,7 +128,7 @@ func TestDiagnose(t *testing.T) {
 			f := aMachine().fails("processes", 0, "old")
 			f.Release, f.Relaxed = "5.13.1", Trial{Tried: true}
 			return f
-		}(), []want{{"jail", Partial, "", "--optional proc,keyring,processes"}, {"kernel", Partial, "5.14", "6.3"}, {"user", Present, "", ""}}},
+		}(), []want{{"jail", Partial, "", "optional: [\"proc\",\"keyring\",\"processes\"]"}, {"kernel", Partial, "5.14", "6.3"}, {"user", Present, "", ""}}},
 		{"no overlay", func() *Facts {
 			f := aMachine()
 			f.Host.Missing["overlay"] = "no overlay; run `modprobe overlay` as root"
@@ -193,7 +194,7 @@ func TestDiagnose(t *testing.T) {
 				t.Errorf("works: %v", Works(list))
 			}
 			for _, x := range list {
-				if x.Name == "" || x.State == "" || x.Why == "" || strings.Contains(x.Why+x.Fix, "\n") {
+				if x.Name == "" || x.State == "" || x.Why == "" || strings.Contains((x.Why+x.Fix).String(), "\n") {
 					t.Errorf("not one line: %+v", x)
 				}
 				if x.State == Missing && x.Fix == "" && len(tt.facts.Files) > 0 {
@@ -210,7 +211,7 @@ func holds(t *testing.T, list []Finding, w want) {
 		if x.Name != w.name {
 			continue
 		}
-		if x.State != w.state || !strings.Contains(x.Why, w.why) || !strings.Contains(x.Fix, w.fix) || w.fix == "" && w.state != Missing && x.Fix != "" {
+		if x.State != w.state || !strings.Contains(x.Why.String(), w.why) || !strings.Contains(x.Fix.String(), w.fix) || w.fix == "" && w.state != Missing && x.Fix != "" {
 			t.Errorf("got %+v, want %+v", x, w)
 		}
 		return

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 
@@ -51,10 +52,10 @@ func lookLinks(h *host.Host) (names []string) {
 }
 
 // etc lists configuration of programs that a jail does not show.
-func (f *Facts) etc() (state State, why, fix string) {
+func (f *Facts) etc() (state State, why, fix spec.Text) {
 	if len(f.Etc) == 0 {
 		return "", "", ""
 	}
 	return Note, "a jail shows public configuration of /etc, but not what /usr also has links to: " +
-		strings.Join(f.Etc, ", "), "for programs that need it, brig run --etc " + strings.Join(f.Etc, " --etc ")
+		words.Plain(strings.Join(f.Etc, ", ")), "for programs that need it, brig run " + words.Add("etc", f.Etc...)
 }

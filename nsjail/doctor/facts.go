@@ -175,7 +175,7 @@ const TrialCommand = "/bin/true"
 func (f *Facts) tryJails(ctx context.Context) {
 	f.Default = f.try(ctx, "default jail", spec.Spec{})
 	if !f.Default.Works() {
-		f.Relaxed = f.try(ctx, "jail with --optional", spec.Spec{Optional: spared()})
+		f.Relaxed = f.try(ctx, "jail without what can be spared", spec.Spec{Optional: spared()})
 		return
 	}
 	f.tryNetwork(ctx)

@@ -6,23 +6,24 @@ import (
 	"strings"
 
 	"brig/cgroup"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 )
 
 // cgroups reports which limits a control group can hold here. A jail works without one, but not a limit on memory.
-func (f *Facts) cgroups() (state State, why, fix string) {
+func (f *Facts) cgroups() (state State, why, fix spec.Text) {
 	var step *cgroup.StepError
 	switch {
 	case errors.As(f.GroupsErr, &step):
-		return Partial, "cannot be used: " + step.Op + ": " + step.Err.Error(), step.Remedy
+		return Partial, words.Textf("cannot be used: %s: %v", step.Op, step.Err), words.Plain(step.Remedy)
 	case f.GroupsErr != nil:
-		return Partial, "cannot be read: " + f.GroupsErr.Error(), ""
+		return Partial, words.Textf("cannot be read: %v", f.GroupsErr), ""
 	}
 	held, missing := f.heldLimits()
-	switch why = f.Groups.String(); {
+	switch why = words.Plain(f.Groups.String()); {
 	case len(held) > 0 && len(missing) > 0:
-		why += "; it can hold " + strings.Join(held, " ") + "; not " + strings.Join(missing, " ")
+		why += words.Textf("; it can hold %s; not %s", strings.Join(held, " "), strings.Join(missing, " "))
 	case len(held) > 0:
 		why += "; it can hold every limit"
 	default:
@@ -51,9 +52,10 @@ func (f *Facts) heldLimits() (held, missing []string) {
 }
 
 // groupsFix returns the remedy for missing control groups.
-func (f *Facts) groupsFix() string {
+func (f *Facts) groupsFix() spec.Text {
 	l := &f.Groups
-	delegate := host.DelegateCommand(f.UID)
+	scope := words.Field("systemd_scope") + " ..."
+	delegate := words.Plain(host.DelegateCommand(f.UID))
 	switch {
 	case l.Mode == cgroup.None:
 		return "mount -t cgroup2 cgroup2 /sys/fs/cgroup"
@@ -62,11 +64,11 @@ func (f *Facts) groupsFix() string {
 	case l.Why == "" && l.Mode == cgroup.V2:
 		return "boot without cgroup_disable=; on systemd give the unit above Delegate=yes, which hands the controllers on"
 	case f.UID == 0 && l.Systemd:
-		return "systemd-run --scope -p Delegate=yes brig run ..., or brig run --systemd-scope ..."
+		return "systemd-run --scope -p Delegate=yes brig run ..., or brig run " + scope
 	case l.Mode == cgroup.V2 && l.Systemd:
-		return "systemd-run --user --scope -p Delegate=yes brig run ..., or brig run --systemd-scope ..."
+		return "systemd-run --user --scope -p Delegate=yes brig run ..., or brig run " + scope
 	case l.Systemd && f.UID != 0:
-		return delegate + "; or boot with systemd.unified_cgroup_hierarchy=1, and write brig run --systemd-scope ..."
+		return delegate + "; or boot with systemd.unified_cgroup_hierarchy=1, and write brig run " + scope
 	}
 	return delegate
 }

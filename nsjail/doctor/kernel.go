@@ -6,69 +6,75 @@ import (
 
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
+	"brig/nsjail/spec"
 )
 
-// kernelNeeds are the features that came after host.MinKernel.
-var kernelNeeds = []struct {
+// kernelNeed is a feature that came after host.MinKernel.
+type kernelNeed struct {
 	release host.Kernel
-	what    string
-}{
-	{host.Kernel{Major: 5, Minor: 14}, "the limit on processes counts for a jail alone (without: --optional processes)"},
-	{host.Kernel{Major: 5, Minor: 15}, "idmapped btrfs"},
-	{host.Kernel{Major: 6, Minor: 3}, "idmapped tmpfs"},
+	what    spec.Text
 }
 
-func (f *Facts) kernel() (state State, why, fix string) {
+func kernelNeeds() []kernelNeed {
+	return []kernelNeed{
+		{host.Kernel{Major: 5, Minor: 14}, "the limit on processes counts for a jail alone (without: " +
+			spec.Without("processes") + ")"},
+		{host.Kernel{Major: 5, Minor: 15}, "idmapped btrfs"},
+		{host.Kernel{Major: 6, Minor: 3}, "idmapped tmpfs"},
+	}
+}
+
+func (f *Facts) kernel() (state State, why, fix spec.Text) {
 	var k host.Kernel
 	if _, err := fmt.Sscanf(f.Release, "%d.%d", &k.Major, &k.Minor); err != nil {
-		return Partial, "the release " + words.Quote(f.Release) + " is not a number", ""
+		return Partial, words.Textf("the release %s is not a number", words.Quote(f.Release)), ""
 	}
-	why = "Linux " + strings.Trim(words.Quote(f.Release), `"`)
+	why = "Linux " + words.Plain(strings.Trim(words.Quote(f.Release), `"`))
 	if least := host.MinKernel; !k.AtLeast(least.Major, least.Minor) {
-		return Missing, fmt.Sprintf("%s is older than %d.%d, which mount_setattr(2) needs", why, least.Major, least.Minor),
-			fmt.Sprintf("boot Linux %d.%d or newer", least.Major, least.Minor)
+		return Missing, words.Textf("%s is older than %d.%d, which mount_setattr(2) needs", why, least.Major, least.Minor),
+			words.Textf("boot Linux %d.%d or newer", least.Major, least.Minor)
 	}
-	var lacks []string
-	for _, n := range kernelNeeds {
+	var lacks []spec.Text
+	for _, n := range kernelNeeds() {
 		if !k.AtLeast(n.release.Major, n.release.Minor) {
-			lacks = append(lacks, fmt.Sprintf("%d.%d: %s", n.release.Major, n.release.Minor, n.what))
+			lacks = append(lacks, words.Textf("%d.%d: %s", n.release.Major, n.release.Minor, n.what))
 		}
 	}
 	if len(lacks) > 0 {
-		return Partial, why + " lacks what came with " + strings.Join(lacks, "; "), "boot Linux 6.3 or newer"
+		return Partial, why + " lacks what came with " + words.Join(lacks, "; "), "boot Linux 6.3 or newer"
 	}
 	return Present, why, ""
 }
 
-func (f *Facts) overlay() (state State, why, fix string) {
+func (f *Facts) overlay() (state State, why, fix spec.Text) {
 	if f.Host == nil {
 		return "", "", ""
 	}
-	why = f.Host.Missing["overlay"]
+	lacks := f.Host.Missing["overlay"].String()
 	for _, d := range f.Host.System {
-		if why == "" && d.Link == "" {
-			why = d.NoOverlay
+		if lacks == "" && d.Link == "" {
+			lacks = d.NoOverlay
 		}
 	}
-	if by := f.Default.Enforced["overlay"]; why == "" && strings.HasPrefix(by, "bind") {
-		why = strings.TrimSuffix(strings.TrimPrefix(by, "bind ("), ")")
+	if by := f.Default.Enforced["overlay"]; lacks == "" && strings.HasPrefix(by.String(), "bind") {
+		lacks = strings.TrimSuffix(strings.TrimPrefix(by.String(), "bind ("), ")")
 	}
 	switch {
-	case why == "":
+	case lacks == "":
 		return Present, "/usr can be a private overlay", ""
-	case strings.Contains(why, "modprobe"):
+	case strings.Contains(lacks, "modprobe"):
 		fix = "modprobe overlay"
-		why = strings.Replace(why, "; run `modprobe overlay` as root", "", 1)
-	case strings.Contains(why, "on an overlay already"):
-		fix = "keep trees for --rootfs on a volume, such as docker run -v /srv/trees:/srv/trees ..."
-	case strings.Contains(why, "mounts below"):
+		lacks = strings.Replace(lacks, "; run `modprobe overlay` as root", "", 1)
+	case strings.Contains(lacks, "on an overlay already"):
+		fix = "keep trees for " + words.Field("rootfs.path") + " on a volume, such as docker run -v /srv/trees:/srv/trees ..."
+	case strings.Contains(lacks, "mounts below"):
 		fix = "umount them: findmnt -R /usr"
 	}
-	return Partial, why + ": /usr is bound instead, so file locks and watches on it reach other jails, and " +
-		"--rootfs-writable does not work", fix
+	return Partial, words.Plain(lacks) + ": /usr is bound instead, so file locks and watches on it reach other jails, " +
+		"and " + words.Field("rootfs.writable") + " does not work", fix
 }
 
-func (f *Facts) idmap() (state State, why, fix string) {
+func (f *Facts) idmap() (state State, why, fix spec.Text) {
 	t := &f.Shared
 	switch {
 	case f.Host == nil || !f.Host.Drop:
@@ -81,13 +87,13 @@ func (f *Facts) idmap() (state State, why, fix string) {
 	case t.Works():
 		return Present, "the current directory can be shared writably; new files belong to its owner", ""
 	case t.Tried && f.Default.Works():
-		return Partial, "the current directory cannot be shared writably: " + t.Err.Error(),
+		return Partial, "the current directory cannot be shared writably: " + words.Message(t.Err),
 			"share a directory of ext4, xfs, btrfs or tmpfs without other mounts below it, or run brig as its owner"
 	}
 	return Note, "not tried, since no jail works", ""
 }
 
-func (f *Facts) seccomp() (state State, why, fix string) {
+func (f *Facts) seccomp() (state State, why, fix spec.Text) {
 	actions, ok := f.Files["/proc/sys/kernel/seccomp/actions_avail"]
 	switch {
 	case ok:
@@ -98,9 +104,9 @@ func (f *Facts) seccomp() (state State, why, fix string) {
 	default:
 		return Missing, "the kernel has no system-call filters", "boot a kernel with CONFIG_SECCOMP_FILTER=y"
 	}
-	return Present, "actions " + words.Quote(strings.TrimSpace(actions)), ""
+	return Present, "actions " + words.Plain(words.Quote(strings.TrimSpace(actions))), ""
 }
 
-func (f *Facts) library() (state State, why, fix string) {
-	return Present, "version " + f.Libseccomp + " is part of this binary", ""
+func (f *Facts) library() (state State, why, fix spec.Text) {
+	return Present, "version " + words.Plain(f.Libseccomp) + " is part of this binary", ""
 }

@@ -17,7 +17,7 @@ func namespaceKinds() []string { return []string{"user", "mnt", "pid", "net", "i
 // fewJails is the limit on namespaces or processes below which doctor notes that few jails can run.
 const fewJails = 64
 
-func (f *Facts) namespaceLimits() (state State, why, fix string) {
+func (f *Facts) namespaceLimits() (state State, why, fix spec.Text) {
 	var low, set []string
 	state = Present
 	least := int64(-1)
@@ -42,12 +42,12 @@ func (f *Facts) namespaceLimits() (state State, why, fix string) {
 	case len(low) > 0:
 		state = Partial
 	default:
-		return Present, fmt.Sprintf("the least limit of user.max_*_namespaces is %d", least), ""
+		return Present, words.Plain(fmt.Sprintf("the least limit of user.max_*_namespaces is %d", least)), ""
 	}
-	return state, strings.Join(low, ", "), "sysctl -w " + strings.Join(set, " ")
+	return state, words.Plain(strings.Join(low, ", ")), words.Plain("sysctl -w " + strings.Join(set, " "))
 }
 
-func (f *Facts) limits() (state State, why, fix string) {
+func (f *Facts) limits() (state State, why, fix spec.Text) {
 	if f.Host == nil {
 		return "", "", ""
 	}
@@ -90,15 +90,15 @@ func (f *Facts) limits() (state State, why, fix string) {
 		}
 	}
 	if len(bad) == 0 {
-		return Present, "open files " + filesText + ", processes " + procsText + " (hard limits)", ""
+		return Present, words.Plain("open files " + filesText + ", processes " + procsText + " (hard limits)"), ""
 	}
-	return state, strings.Join(bad, "; "), strings.Join(fixes, "; ")
+	return state, words.Plain(strings.Join(bad, "; ")), words.Plain(strings.Join(fixes, "; "))
 }
 
 const corePattern = "kernel.core_pattern"
 
 // core reports whether the kernel starts a program of the host, or connects to one, after a crash: core(5).
-func (f *Facts) core() (state State, why, fix string) {
+func (f *Facts) core() (state State, why, fix spec.Text) {
 	switch pattern := f.sysctl(corePattern); {
 	case strings.HasPrefix(pattern, "@"): // Linux 6.16
 		return Partial, corePattern + " is a socket, and no limit keeps a crash in a jail from it",
@@ -113,7 +113,7 @@ func (f *Facts) core() (state State, why, fix string) {
 		" starts a program as root for a crash, but for none in a jail: RLIMIT_CORE is 1 there", ""
 }
 
-func (f *Facts) memory() (state State, why, fix string) {
+func (f *Facts) memory() (state State, why, fix spec.Text) {
 	_, text, _ := strings.Cut(f.Files["/proc/meminfo"], "MemAvailable:")
 	var kib int64
 	if n, _ := fmt.Sscanf(text, "%d kB", &kib); n != 1 {
@@ -121,44 +121,47 @@ func (f *Facts) memory() (state State, why, fix string) {
 	}
 	free := spec.Bytes(kib << 10)
 	most := spec.DefaultTmpfsSize // /tmp, /dev/shm, /work and /output share one tmpfs
-	why = fmt.Sprintf("%d MiB are available; a default jail's files in memory may grow to %d MiB", free>>20, most>>20)
+	why = words.Plain(fmt.Sprintf("%d MiB are available; a default jail's files in memory may grow to %d MiB",
+		free>>20, most>>20))
 	if free < most {
-		return Partial, why, "free memory, or bound them: brig run --scratch 64m ..."
+		return Partial, why, "free memory, or bound them: brig run " + words.Set("scratch", "64m") + " ..."
 	}
 	return Note, why, ""
 }
 
-func (f *Facts) landlock() (state State, why, fix string) {
+func (f *Facts) landlock() (state State, why, fix spec.Text) {
 	if f.LandlockABI <= 0 {
 		return Note, "this kernel has none, or it is off: jails do without a second fence", ""
 	}
-	why = fmt.Sprintf("ABI %d: a second fence around each jail", f.LandlockABI)
+	tier := words.Set("tier", spec.TierProcess)
+	why = words.Textf("ABI %d: a second fence around each jail", f.LandlockABI)
 	if f.hasTier() {
-		return Note, why + "; it permits jails without namespaces, too: --tier process", ""
+		return Note, why + "; it permits jails without namespaces, too: " + tier, ""
 	}
-	return Note, why + "; --tier process, without namespaces, needs ABI 6 (Linux 6.12)", ""
+	return Note, why + "; " + tier + ", without namespaces, needs ABI 6 (Linux 6.12)", ""
 }
 
-func (f *Facts) yama() (state State, why, fix string) {
+func (f *Facts) yama() (state State, why, fix spec.Text) {
 	switch v := f.sysctl("kernel.yama.ptrace_scope"); v {
 	case "":
 		why = "no Yama here: a jail's processes may trace each other, and nobody outside"
 	case "0":
 		why = "kernel.yama.ptrace_scope is 0: a jail's processes may trace each other, and nobody outside"
 	default:
-		why = "kernel.yama.ptrace_scope is " + words.Quote(v) + ": debuggers in a jail can trace their own children at most"
+		why = "kernel.yama.ptrace_scope is " + words.Plain(words.Quote(v)) +
+			": debuggers in a jail can trace their own children at most"
 	}
 	return Note, why, ""
 }
 
-func (f *Facts) tiocsti() (state State, why, fix string) {
+func (f *Facts) tiocsti() (state State, why, fix spec.Text) {
 	if f.sysctl("dev.tty.legacy_tiocsti") == "0" {
 		return Present, "the kernel refuses TIOCSTI to everybody", ""
 	}
 	return Note, "the kernel permits TIOCSTI; a jail has no terminal of yours to use it on", ""
 }
 
-func (f *Facts) vsock() (state State, why, fix string) {
+func (f *Facts) vsock() (state State, why, fix spec.Text) {
 	if f.has("/dev/vsock") || strings.Contains(f.Files["/proc/net/protocols"], "AF_VSOCK") {
 		return Note, "this machine has AF_VSOCK, which a network namespace does not confine before Linux 7.0; the default " +
 			"filter refuses it", ""

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 
+	"brig/internal/words"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail/spec"
 )
@@ -18,15 +19,17 @@ func (f *Facts) tryNetwork(ctx context.Context) {
 }
 
 // egress reports whether jails can have NetEgress. It sends nothing.
-func (f *Facts) egress() (state State, why, fix string) {
+func (f *Facts) egress() (state State, why, fix spec.Text) {
+	allow := words.Field("egress.allow")
 	switch {
 	case !f.Egress.Tried:
 		return "", "", ""
 	case !f.Egress.Works():
-		return Partial, "no network of named destinations (--allow): " + f.Egress.Err.Error(), ""
+		return Partial, "no network of named destinations (" + allow + "): " + words.Message(f.Egress.Err), ""
 	case !f.EveryPort.Works():
-		return Partial, "a jail can have a network of named destinations (--allow); a policy for every port (NAME:*) needs " +
+		return Partial, "a jail can have a network of named destinations (" + allow +
+			"); a policy for every port (NAME:*) needs " +
 			"nf_tables with NAT, which this kernel does not give", "modprobe nft_redir nft_chain_nat as root"
 	}
-	return Present, "a jail can have a network of named destinations (--allow), at every port, too", ""
+	return Present, "a jail can have a network of named destinations (" + allow + "), at every port, too", ""
 }

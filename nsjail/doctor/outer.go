@@ -5,6 +5,7 @@ import (
 
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
+	"brig/nsjail/spec"
 )
 
 // outer returns the name of the container or sandbox that this process runs in, and the evidence; "" for none.
@@ -44,10 +45,11 @@ func (f *Facts) outer() (kind, by string) {
 }
 
 // outerFix returns the option with which the outer container permits a jail.
-func outerFix(kind string) string {
+func outerFix(kind string) spec.Text {
 	switch kind {
 	case "brig":
-		return "outside brig run --seccomp unconfined ..., inside brig run --optional proc ..."
+		return "outside brig run " + words.Set("seccomp", "unconfined") + " ..., inside brig run " +
+			spec.Without("proc") + " ..."
 	case "docker":
 		return "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined --security-opt " +
 			"apparmor=unconfined ..."
@@ -66,7 +68,7 @@ func outerFix(kind string) string {
 	return "run brig outside of that sandbox, or let its filter pass clone3, mount, pivot_root and keyctl"
 }
 
-func (f *Facts) container() (state State, why, fix string) {
+func (f *Facts) container() (state State, why, fix spec.Text) {
 	kind, by := f.outer()
 	if kind == "" {
 		return Note, "no sign of an outer container", ""
@@ -76,10 +78,10 @@ func (f *Facts) container() (state State, why, fix string) {
 		(masked || f.seccompMode() == "2" || f.confined()) {
 		fix = outerFix(kind)
 	}
-	return Note, "this looks like " + words.Quote(kind) + " (by " + by + ")", fix
+	return Note, words.Textf("this looks like %s (by %s)", words.Quote(kind), by), fix
 }
 
-func (f *Facts) outerFilter() (state State, why, fix string) {
+func (f *Facts) outerFilter() (state State, why, fix spec.Text) {
 	kind, _ := f.outer()
 	switch {
 	case f.seccompMode() != "2":
@@ -87,18 +89,19 @@ func (f *Facts) outerFilter() (state State, why, fix string) {
 	case f.Default.Works():
 		return Present, "an outer filter is in force, and it permits what a default jail does", ""
 	case f.Relaxed.Works():
-		return Partial, "an outer filter is in force; it permits a jail without what --optional spares", outerFix(kind)
+		return Partial, "an outer filter is in force; it permits a jail without what " + words.Field("optional") +
+			" spares", outerFix(kind)
 	}
 	return Partial, "an outer filter is in force; it may be what forbids the jail", outerFix(kind)
 }
 
-func (f *Facts) lsm() (state State, why, fix string) {
+func (f *Facts) lsm() (state State, why, fix spec.Text) {
 	why = "no label"
 	if label := f.label(); label != "" {
-		why = "the label of this process is " + words.Quote(strings.TrimRight(label, "\x00"))
+		why = "the label of this process is " + words.Plain(words.Quote(strings.TrimRight(label, "\x00")))
 	}
 	if v := f.sysctl(host.AppArmorSwitch); v != "" {
-		why += "; " + host.AppArmorSwitch + " is " + words.Quote(v)
+		why += "; " + host.AppArmorSwitch + " is " + words.Plain(words.Quote(v))
 	}
 	switch f.file(selinuxEnforce) {
 	case "1":

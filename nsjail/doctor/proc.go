@@ -3,14 +3,16 @@ package doctor
 import (
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
+	"brig/nsjail/spec"
 )
 
-func (f *Facts) proc() (state State, why, fix string) {
+func (f *Facts) proc() (state State, why, fix spec.Text) {
 	mounts, ok := f.Files["/proc/self/mountinfo"]
 	why = "/proc is not mounted"
 	if ok {
-		why = host.NoProc([]byte(mounts))
+		why = words.Plain(host.NoProc([]byte(mounts)))
 	}
 	if why == "" || f.Default.Works() {
 		return Present, "a jail can have its own procfs", ""
@@ -21,13 +23,13 @@ func (f *Facts) proc() (state State, why, fix string) {
 		fix = "mount -t proc proc /proc"
 	case kind != "":
 		fix = outerFix(kind)
-	case strings.Contains(why, "read-only"):
+	case strings.Contains(why.String(), "read-only"):
 		fix = "mount -o remount,rw,bind /proc"
 	default:
 		fix = "umount what is mounted below /proc, or mount a second one: mount -t proc proc /mnt"
 	}
 	if f.Relaxed.Works() {
-		return Partial, why, fix + "; or do without: brig run --optional proc"
+		return Partial, why, fix + "; or do without: brig run " + spec.Without("proc")
 	}
 	return Missing, why, fix
 }
@@ -49,7 +51,7 @@ func rootMounts(mountinfo string) (list []host.MountLine) {
 	return list
 }
 
-func (f *Facts) root() (state State, why, fix string) {
+func (f *Facts) root() (state State, why, fix spec.Text) {
 	roots := rootMounts(f.Files["/proc/self/mountinfo"])
 	switch n := len(roots); {
 	case f.chrooted():

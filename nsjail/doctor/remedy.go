@@ -1,11 +1,11 @@
 package doctor
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"syscall"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 
@@ -18,14 +18,14 @@ type failure struct {
 	call   string // what its call begins with
 	errnos []syscall.Errno
 	fault  spec.Fault
-	remedy string
+	remedy spec.Text
 }
 
 // failures returns the table of remedies. The first row that fits decides; the last row fits every failure.
 func failures() []failure {
 	type errnos = []syscall.Errno
 	const ofHost, ofCaller = spec.FaultHost, spec.FaultCaller
-	files := fmt.Sprintf("the hard limit on open files is too low: a jail needs %d; raise it with ulimit -Hn",
+	files := words.Textf("the hard limit on open files is too low: a jail needs %d; raise it with ulimit -Hn",
 		host.NeededFiles)
 	return append(cloneFailures(), []failure{
 		{"user", "", errnos{unix.EPERM, unix.EACCES}, ofHost,
@@ -58,22 +58,22 @@ func failures() []failure {
 			"a part of the target's path is no directory, or a symbolic link that leads nowhere in the jail or that the " +
 				"payload could replace, since it lies in a writable mount; name the path that it leads to"},
 		{"protect", "openat2", errnos{unix.ENOENT}, ofCaller, "a protected path is not in the jail: it was removed " +
-			"meanwhile, or --cow does not show it, since a directory above it has the attribute user.overlay.opaque " +
-			"(getfattr -R -m user.overlay DIR lists them); remove the attribute"},
+			"meanwhile, or " + spec.Show(spec.Shown{Type: spec.MountCOW}) + " does not show it, since a directory above it " +
+			"has the attribute user.overlay.opaque (getfattr -R -m user.overlay DIR lists them); remove the attribute"},
 		{"", "", errnos{unix.ESTALE}, ofCaller, "the source was replaced while the jail was being made; share a path " +
 			"that nobody else can change"},
 		{"proc*", "", errnos{unix.EPERM}, ofHost, "this container's /proc is masked, and the kernel then refuses a new " +
 			"one (mount_namespaces(7)); run the outer container with an unmasked /proc, or accept an empty one: " +
-			"--optional proc"},
-		{"workdir", "", nil, ofCaller, "--workdir must be a directory of the jail that the payload may enter"},
-		{"session", "keyctl", nil, ofHost, "an outer filter forbids keyctl(2); accept that: --optional keyring"},
+			spec.Without("proc")},
+		{"workdir", "", nil, ofCaller, noWorkdir()},
+		{"session", "keyctl", nil, ofHost, "an outer filter forbids keyctl(2); accept that: " + spec.Without("keyring")},
 		{"tty", "", errnos{unix.ENOSPC}, ofHost, "all pseudo-terminals of this machine are in use (kernel.pty.nr): " +
 			"raise kernel.pty.max with sysctl, or end what holds them"},
 		{"inotify", "", nil, ofHost, "a limit on inotify(7) cannot be set in the jail's own user namespace; an outer " +
 			"sandbox forbids it, or the kernel lacks CONFIG_INOTIFY_USER"},
-		{"etc", "write", errnos{unix.ENOSPC}, ofCaller, noRoom},
-		{"mounts[*", "write", errnos{unix.ENOSPC}, ofCaller, noRoom},
-		{"mounts[*", "sendfile", errnos{unix.ENOSPC}, ofCaller, noRoom},
+		{"etc", "write", errnos{unix.ENOSPC}, ofCaller, noRoom()},
+		{"mounts[*", "write", errnos{unix.ENOSPC}, ofCaller, noRoom()},
+		{"mounts[*", "sendfile", errnos{unix.ENOSPC}, ofCaller, noRoom()},
 		{"", "", errnos{unix.ENOSPC}, ofHost, "raise user.max_mnt_namespaces and its neighbours (namespaces(7)), or " +
 			"fs.mount-max"},
 		{"", "", errnos{unix.ENOMEM}, ofHost, "free memory"},
@@ -97,33 +97,39 @@ func cloneFailures() []failure {
 			"an outer filter hides clone3(2); give the outer container a newer seccomp profile"},
 		{"cgroup", "clone3", errnos{unix.EACCES}, spec.FaultHost, "its parent and brig's own group have no common " +
 			"ancestor that is yours to write (cgroups(7), delegation containment); start brig inside the group that is " +
-			"delegated to you, or drop --cgroup-parent"},
+			"delegated to you, or drop " + words.Field("cgroup_parent")},
 		{"cgroup", "clone3", errnos{unix.EBUSY}, spec.FaultHost,
 			"somebody has made it a parent of groups with controllers" + seeWho},
 		{"cgroup", "clone3", errnos{unix.ENODEV}, spec.FaultHost, "somebody has removed it" + seeWho},
 	}
 }
 
-const noRoom = "the jail's own directories are too small for the files that it starts with: raise --scratch, or the " +
-	"size of a writable root"
+func noWorkdir() spec.Text {
+	return words.Field("workdir") + " must be a directory of the jail that the payload may enter"
+}
+
+func noRoom() spec.Text {
+	return "the jail's own directories are too small for the files that it starts with: raise " + words.Field("scratch") +
+		", or the size of a writable root"
+}
 
 // OrTier adds to the remedy of a failure that only a jail with namespaces meets that there is one without.
 func OrTier(e *spec.Error, h *host.Host) *spec.Error {
 	f := &Facts{Default: Trial{Tried: true, Err: e}}
 	forbidden := []syscall.Errno{unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS}
 	if f.userFailed() && h.HasTier() && slices.Contains(forbidden, e.Errno) {
-		e.Remedy += "; " + host.OrTier
+		e.Remedy += "; " + host.OrTier()
 	}
 	return e
 }
 
 // Remedy returns whose fault a failed operation is, and the remedy.
-func Remedy(label, call string, errno syscall.Errno) (spec.Fault, string) {
+func Remedy(label string, call spec.Text, errno syscall.Errno) (spec.Fault, spec.Text) {
 	all := failures()
 	i := slices.IndexFunc(all, func(c failure) bool {
 		start, open := strings.CutSuffix(c.label, "*")
 		return (c.label == "" || c.label == label || open && strings.HasPrefix(label, start)) &&
-			strings.HasPrefix(call, c.call) && (c.errnos == nil || slices.Contains(c.errnos, errno))
+			strings.HasPrefix(string(call), c.call) && (c.errnos == nil || slices.Contains(c.errnos, errno))
 	})
 	return all[i].fault, all[i].remedy
 }

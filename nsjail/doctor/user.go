@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,14 +13,14 @@ import (
 )
 
 // blocker is a reason why no user namespace can be made or used.
-type blocker struct{ why, fix string }
+type blocker struct{ why, fix spec.Text }
 
 // blockers returns every reason that the facts show, the most certain first.
 func (f *Facts) blockers() (list []blocker) {
 	if f.Default.Works() || !f.userFailed() {
 		return nil
 	}
-	add := func(shown bool, why, fix string) {
+	add := func(shown bool, why, fix spec.Text) {
 		if shown {
 			list = append(list, blocker{why, fix})
 		}
@@ -43,14 +42,14 @@ func (f *Facts) blockers() (list []blocker) {
 		"process's root, which to the kernel is a chroot, and it forbids user namespaces there", "umount /")
 	add(f.seccompMode() == "2", "an outer seccomp filter is in force (Seccomp: 2 in /proc/self/status)",
 		outerFix(kind))
-	confined := "allow userns, mount and pivot_root in it, or run brig outside of it: aa-status"
+	confined := spec.Text("allow userns, mount and pivot_root in it, or run brig outside of it: aa-status")
 	if kind != "" {
 		confined = outerFix(kind)
 	}
-	add(f.confined(), "the AppArmor profile "+words.Quote(f.label())+" confines this process", confined)
-	label := "see what it denies: ausearch -m avc -ts recent | audit2why"
+	add(f.confined(), "the AppArmor profile "+words.Plain(words.Quote(f.label()))+" confines this process", confined)
+	label := spec.Text("see what it denies: ausearch -m avc -ts recent | audit2why")
 	if kind == "docker" || kind == "podman" {
-		label = kind + " run --security-opt label=disable ..."
+		label = words.Plain(kind) + " run --security-opt label=disable ..."
 	}
 	add(f.file(selinuxEnforce) == "1", "SELinux is enforcing", label)
 	add(e.Errno == unix.EUSERS, "user namespaces are nested 32 deep already", "run brig further out")
@@ -115,8 +114,8 @@ func appArmorProfile(exe string) string {
 		"  userns,\n  include if exists <local/brig>\n}\n"
 }
 
-func (f *Facts) userNamespaces() (state State, why, fix string) {
-	var whys, fixes []string
+func (f *Facts) userNamespaces() (state State, why, fix spec.Text) {
+	var whys, fixes []spec.Text
 	for _, b := range f.blockers() {
 		whys = append(whys, b.why)
 		if !slices.Contains(fixes, b.fix) {
@@ -125,10 +124,10 @@ func (f *Facts) userNamespaces() (state State, why, fix string) {
 	}
 	switch {
 	case len(whys) > 0:
-		return Missing, strings.Join(whys, "; "), strings.Join(fixes, "; then ")
+		return Missing, words.Join(whys, "; "), words.Join(fixes, "; then ")
 	case f.userFailed() && !f.Default.Works():
 		return Missing, "user namespaces cannot be made or used, and nothing here shows by whose will: " +
-			fmt.Sprint(f.Default.Err), "look into the kernel log: dmesg | tail"
+			words.Textf("%v", f.Default.Err), "look into the kernel log: dmesg | tail"
 	case f.Host != nil && f.Host.Drop:
 		return Present, "user namespaces can be made; root's payloads run as an id that nobody has", ""
 	}
@@ -147,7 +146,7 @@ func Blame(e *spec.Error) *spec.Error {
 	f.readMachine()
 	if causes := f.blockers(); len(causes) > 0 {
 		e.Fault, e.Remedy = spec.FaultHost, causes[0].why+"; "+causes[0].fix
-		if strings.HasPrefix(causes[0].why, host.AppArmorSwitch) {
+		if strings.HasPrefix(string(causes[0].why), host.AppArmorSwitch) {
 			e.Remedy = causes[0].why + "; `brig doctor` prints the profile to install"
 		}
 	}

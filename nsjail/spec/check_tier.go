@@ -23,7 +23,7 @@ func (c *checker) tier(s *Spec) {
 	for _, f := range []struct {
 		set         bool
 		field, why  string
-		alternative string
+		alternative Text
 	}{
 		{s.Rootfs != Rootfs{}, "rootfs", own + "no root of its own", ""},
 		{s.User != "", "user", "the process tier has no user namespace: the payload is the caller, or for root, an id that " +
@@ -33,7 +33,7 @@ func (c *checker) tier(s *Spec) {
 		{s.TTY, "tty", "the process tier has no terminals of its own", ""},
 		{len(s.Protect) > 0, "protect", "Landlock cannot take back a part of a writable directory",
 			"bind only what may be changed"},
-		{len(s.Etc) > 0, "etc", own + "no /etc of its own", "write --ro-bind /etc/NAME /etc/NAME"},
+		{len(s.Etc) > 0, "etc", own + "no /etc of its own", "write " + ShowReadOnly("/etc/NAME", "/etc/NAME")},
 		{len(s.Publish) > 0, "publish", "the process tier has no network of its own", ""},
 		{s.Net == NetLoopback, "net", "the process tier has no loopback interface of its own",
 			"use none, the default of this tier, or host"},
@@ -46,7 +46,7 @@ func (c *checker) tier(s *Spec) {
 			f.alternative = "remove it, or use the default tier"
 		}
 		if f.set {
-			c.add(f.field, f.why, f.alternative)
+			c.advise(f.field, f.why, f.alternative)
 		}
 	}
 	for i, m := range s.Mounts {

@@ -1,9 +1,9 @@
 package spec
 
 import (
-	"fmt"
-	"strings"
 	"syscall"
+
+	"brig/internal/words"
 )
 
 // Fault is the party that caused an error.
@@ -23,41 +23,43 @@ type Error struct {
 	Step   int           `json:"step,omitempty"` // the number of the failed step, from 1
 	Of     int           `json:"of,omitempty"`   // the number of steps
 	Op     string        `json:"op"`             // the label of the step, or the name of the phase
-	Detail string        `json:"detail,omitempty"`
+	Detail Text          `json:"detail,omitempty"`
 	Errno  syscall.Errno `json:"errno,omitempty"`
-	Remedy string        `json:"remedy,omitempty"`
+	Remedy Text          `json:"remedy,omitempty"`
 }
 
 // Error returns one line: the operation, the cause, the remedy, and the failed step with its call.
-func (e *Error) Error() string { return e.Named(e.Op) }
+func (e *Error) Error() string { return e.Text().String() }
 
-// Named returns the line of Error with another name for the operation, such as the flag that requested it.
-func (e *Error) Named(name string) string {
-	var b strings.Builder
+// Text returns the line of Error with its references to fields.
+func (e *Error) Text() Text { return e.Named(e.Op) }
+
+// Named is Text with another name for the operation, such as the flag that requested it.
+func (e *Error) Named(name string) Text {
+	t := words.Plain(name)
 	if e.Op == OpExec {
-		name = "cannot run " + e.Detail
+		t = "cannot run " + e.Detail
 	}
-	b.WriteString(name)
 	if e.Detail != "" && e.Of == 0 {
-		b.WriteString(": " + e.Detail)
+		t += ": " + e.Detail
 	}
 	if e.Errno != 0 {
-		b.WriteString(": " + e.Errno.Error())
+		t += ": " + words.Plain(e.Errno.Error())
 	}
 	if e.Remedy != "" {
-		b.WriteString("; " + e.Remedy)
+		t += "; " + e.Remedy
 	}
 	if e.Of == 0 || e.Op == OpExec { // it is always the last step
-		return b.String()
+		return t
 	}
-	fmt.Fprintf(&b, " (step %d of %d", e.Step, e.Of)
+	t += words.Textf(" (step %d of %d", e.Step, e.Of)
 	if name != e.Op { // explain numbers its steps under the labels of the plan
-		b.WriteString(", " + e.Op)
+		t += ", " + words.Plain(e.Op)
 	}
 	if e.Detail != "" {
-		b.WriteString(": " + e.Detail)
+		t += ": " + e.Detail
 	}
-	return b.String() + ")"
+	return t + ")"
 }
 
 // OpExec is the label of the steps that execute the command.
@@ -75,23 +77,26 @@ func (e *Error) Unwrap() error {
 type Problem struct {
 	Path   string `json:"path"`   // the JSON path: "mounts[2].target"
 	Reason string `json:"reason"` // what is wrong, with the value
-	Fix    string `json:"fix"`    // what to write instead
+	Fix    Text   `json:"fix"`    // what to write instead
 }
 
 // Error returns the problem as one line.
-func (p Problem) Error() string { return p.Path + ": " + p.Reason + "; " + p.Fix }
+func (p Problem) Error() string { return p.Text().String() }
+
+// Text returns the line of Error with its references to fields.
+func (p Problem) Text() Text { return words.Plain(p.Path+": "+p.Reason) + "; " + p.Fix }
 
 // AsError returns the problem as an Error with FaultCaller.
 func (p Problem) AsError() error {
-	return &Error{Fault: FaultCaller, Op: p.Path, Detail: p.Reason, Remedy: p.Fix}
+	return CallerError(p.Path, p.Reason, p.Fix)
 }
 
 // CallerError returns an Error that the caller can mend.
-func CallerError(op, detail, remedy string) *Error {
-	return &Error{Fault: FaultCaller, Op: op, Detail: detail, Remedy: remedy}
+func CallerError[D, R ~string](op string, detail D, remedy R) *Error {
+	return &Error{Fault: FaultCaller, Op: op, Detail: words.TextOf(detail), Remedy: words.TextOf(remedy)}
 }
 
 // HostError returns an Error that lies with the machine.
-func HostError(op, detail, remedy string) *Error {
-	return &Error{Fault: FaultHost, Op: op, Detail: detail, Remedy: remedy}
+func HostError[D, R ~string](op string, detail D, remedy R) *Error {
+	return &Error{Fault: FaultHost, Op: op, Detail: words.TextOf(detail), Remedy: words.TextOf(remedy)}
 }

@@ -102,7 +102,7 @@ func (s *Set) add(p Place, open dirs, live map[key]entry) (err error) {
 
 func failure(e *entry, err error) error {
 	return spec.HostError("protect", fmt.Sprintf("nothing can be put at the absent %s: %s",
-		words.Quote(filepath.Join(e.Dir, e.Name)), err), "show a copy of the tree, or use --no-protect="+words.Shell(e.Name))
+		words.Quote(filepath.Join(e.Dir, e.Name)), err), "show a copy of the tree, or use "+spec.Unprotected(e.Name))
 }
 
 // get opens the directory of a ghost and returns it with its identity.

@@ -43,7 +43,7 @@ func notesDir() (string, error) {
 
 func noStore(why string) error {
 	return spec.HostError("protect", "what stands for absent paths cannot be noted: "+why,
-		"set XDG_STATE_HOME to a directory of yours, name the paths that exist only, or use --no-protect")
+		"set XDG_STATE_HOME to a directory of yours, name the paths that exist only, or use "+spec.Unprotected())
 }
 
 // Hold makes a ghost at each absent place, or shares that of another run. It removes the ghosts of dead runs.

@@ -27,7 +27,7 @@ func SameIDs() error {
 }
 
 // lookIdentity finds whom the payload runs as. missing gets why binds cannot be idmapped.
-func (h *Caller) lookIdentity(missing map[string]string) error {
+func (h *Caller) lookIdentity(missing map[string]spec.Text) error {
 	h.PayloadUID, h.PayloadGID = h.UID, h.GID
 	h.HardLimits = map[string]int64{}
 	for name, r := range spec.RlimitNumbers() {

@@ -59,7 +59,7 @@ func (h *looker) copyFile(key, path string) error {
 	case errors.Is(err, errNotRegular):
 		return sourceError(key, path, err, "name a regular file, or bind it")
 	case errors.Is(err, errTooLarge):
-		return sourceError(key, path, err, "bind it with --ro-bind instead")
+		return sourceError(key, path, err, "bind it with "+spec.ShowReadOnly("", "")+" instead")
 	case err != nil:
 		return sourceError(key, path, err, "name a readable file")
 	}

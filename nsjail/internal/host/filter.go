@@ -32,7 +32,10 @@ func (h *Filters) lookFilter(s *spec.Spec, k Kernel) (err error) {
 	if err != nil {
 		return profileError(name, err)
 	}
-	h.Profile, h.FilterNotes, h.FilterFlags, h.FilterKills = data, table.Notes, table.LoadFlags(), table.Kills()
+	h.Profile, h.FilterNotes, h.FilterFlags, h.FilterKills = data, nil, table.LoadFlags(), table.Kills()
+	for _, n := range table.Notes {
+		h.FilterNotes = append(h.FilterNotes, words.Plain(n))
+	}
 	if h.Filter, err = table.Compile(); err != nil {
 		return profileError(name, err)
 	}
@@ -69,7 +72,8 @@ func (h *Filters) lookGuard(s *spec.Spec) error {
 }
 
 func profileError(name string, err error) error {
-	return spec.CallerError("seccomp", words.Quote(name)+": "+err.Error(), "mend the profile, or use --seccomp default")
+	return spec.CallerError("seccomp", words.Quote(name)+": "+err.Error(),
+		"mend the profile, or use "+words.Set("seccomp", "default"))
 }
 
 // readProfile returns a preset, or the profile of a file and the file's content.
@@ -98,7 +102,7 @@ func ReadProfile(name string) ([]byte, error) {
 	case errors.Is(err, errNotRegular), errors.Is(err, errTooLarge):
 		return nil, sourceError("seccomp", name, err, "name a profile in JSON")
 	case err != nil:
-		return nil, sourceError("seccomp", name, err, "name a readable profile, or use --seccomp default")
+		return nil, sourceError("seccomp", name, err, "name a readable profile, or use "+words.Set("seccomp", "default"))
 	}
 	return data, nil
 }

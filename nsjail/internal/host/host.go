@@ -3,6 +3,8 @@
 package host
 
 import (
+	"brig/nsjail/spec"
+
 	"brig/cgroup"
 )
 
@@ -17,14 +19,14 @@ type Host struct {
 	Groups
 	Filters
 	// Partial lists checks that could not be completed.
-	Partial []string `json:"partial,omitempty"`
+	Partial []spec.Text `json:"partial,omitempty"`
 }
 
 // Machine is what the kernel and its settings permit.
 type Machine struct {
 	Kernel Kernel `json:"kernel"`
 	// Missing maps a mechanism (see Mechanisms) to why this machine does not have it.
-	Missing map[string]string `json:"missing,omitempty"`
+	Missing map[string]spec.Text `json:"missing,omitempty"`
 	// ProcFiles lists the paths of Masks that exist here.
 	ProcFiles []ProcFile `json:"proc_files"`
 	// Landlock is the ABI of the kernel's Landlock: landlock_create_ruleset(2); 0 if there is none.
@@ -123,7 +125,7 @@ type Filters struct {
 	// FilterKills is set if a profile from a file kills for some call of the native ABI.
 	FilterKills bool `json:"filter_kills,omitempty"`
 	// FilterNotes are the parts of the profile that the library does not know.
-	FilterNotes []string `json:"filter_notes,omitempty"`
+	FilterNotes []spec.Text `json:"filter_notes,omitempty"`
 }
 
 // Device is a block device's number.

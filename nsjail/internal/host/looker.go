@@ -11,7 +11,7 @@ import (
 
 // newHost returns a Host with the caller's ids only.
 func newHost() *Host {
-	return &Host{Caller: Caller{UID: os.Geteuid(), GID: os.Getegid()}, Machine: Machine{Missing: map[string]string{}}}
+	return &Host{Caller: Caller{UID: os.Geteuid(), GID: os.Getegid()}, Machine: Machine{Missing: map[string]spec.Text{}}}
 }
 
 // looker reads the machine for one Spec. It has what reading takes beside the Host, and ends with it.

@@ -76,14 +76,14 @@ func (h *looker) lookProtect() error {
 	if p.err != nil && slices.Contains(s.Optional, "protect") {
 		h.Protected, h.Ghosts = h.Protected[:own], nil
 		h.Missing = maps.Clone(h.Missing) // other runs of a Runner have the same map
-		h.Missing["protect"] = p.err.Error()
+		h.Missing["protect"] = words.Message(p.err)
 		return nil
 	}
 	return p.err
 }
 
 // fail keeps the first error. A path that cannot be protected is an error, with a remedy.
-func (p *protector) fail(full, why, remedy string) {
+func (p *protector) fail(full, why string, remedy words.Text) {
 	if p.err == nil {
 		p.err = spec.CallerError("protect", words.Quote(full)+" "+why, remedy)
 	}
@@ -154,7 +154,7 @@ func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
 		case err == unix.ENAMETOOLONG && len(name) > unix.NAME_MAX: // the text of a link that cannot be followed
 			return full, nil
 		case err != nil:
-			p.fail(full, err.Error(), "check the file system, or take it back: --no-protect")
+			p.fail(full, err.Error(), "check the file system, or take it back: "+spec.Unprotected())
 			return full, nil
 		case st.Mode&unix.S_IFMT == unix.S_IFLNK:
 			p.protect(full, st, "")
@@ -218,7 +218,7 @@ func (p *protector) protect(full string, st *unix.Stat_t, text string) {
 	}
 	if len(p.h.Protected) > spec.MaxProtected {
 		p.fail(full, fmt.Sprintf("is one of more than %d protected paths", spec.MaxProtected),
-			"take some back, as in --no-protect=.git/worktrees, or remove what is stale: git worktree prune")
+			"take some back, as in "+words.Set("protect", "!.git/worktrees")+", or remove what is stale: git worktree prune")
 	}
 	if p.storing && (st == nil || st.Mode&unix.S_IFMT == unix.S_IFDIR) {
 		if p.held[full] != "" {

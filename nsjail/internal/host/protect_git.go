@@ -24,7 +24,7 @@ func (p *protector) repositories() {
 	}
 	for _, x := range found.Problems {
 		if x.Note {
-			p.h.Partial = append(p.h.Partial, "git: "+words.Quote(x.Path)+" "+x.Why+"; "+x.Remedy)
+			p.h.Partial = append(p.h.Partial, words.Textf("git: %s %s; %s", words.Quote(x.Path), x.Why, x.Remedy))
 		} else {
 			p.fail(x.Path, x.Why, x.Remedy)
 		}
@@ -74,7 +74,7 @@ func (p *protector) denied(name string, err error) {
 	var st unix.Stat_t
 	for at := name; err == unix.EACCES; at = path.Dir(at) {
 		if err = unix.Lstat(at, &st); err == nil && int(st.Uid) == p.h.UID && p.shown(at) {
-			p.fail(name, "cannot be looked at: permission denied", "chmod u+rwx "+words.Shell(at))
+			p.fail(name, "cannot be looked at: permission denied", words.Plain("chmod u+rwx "+words.Shell(at)))
 		}
 	}
 }

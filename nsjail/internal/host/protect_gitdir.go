@@ -22,7 +22,8 @@ func (p *protector) gitDirs(list []repository.GitDir) {
 		a := &p.areas[i]
 		if dir := repository.Within(a.path, list); dir != "" && !a.cow && !p.s.TakesBack(".", p.s.Mounts[a.mount].Target) {
 			p.fail(a.path, "is in the git directory "+words.Quote(dir)+", and the mount at "+
-				words.Quote(p.s.Mounts[a.mount].Target)+" shows it writable", "show it read-only, or use --git rw")
+				words.Quote(p.s.Mounts[a.mount].Target)+" shows it writable",
+				"show it read-only, or use "+words.Set("git", spec.GitRW))
 		}
 	}
 	for _, g := range repository.Outer(list) {

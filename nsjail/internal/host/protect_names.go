@@ -11,6 +11,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/internal/words"
+	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,14 +32,14 @@ func (p *protector) own() {
 }
 
 // remedy returns how to take a path back.
-func (p *protector) remedy(full string) string {
+func (p *protector) remedy(full string) words.Text {
 	if p.storing {
 		return "brig keeps its own files there: show another directory, or show it read-only"
 	}
 	if name := p.held[full]; name != "" {
-		return "show it read-only, or take it back: --no-protect=" + words.Shell(name)
+		return "show it read-only, or take it back: " + spec.Unprotected(name)
 	}
-	return "show it read-only, or use --no-protect"
+	return "show it read-only, or use " + spec.Unprotected()
 }
 
 // Folds returns an error if a file system ignores the case of names and the kernel's dentry cache does not know that: a
@@ -109,8 +110,9 @@ func (p *protector) link(name string) {
 	}
 	holds := func(a area) bool { return sys.Under(a.path, full) }
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR && (sys.Under(name, full) || slices.ContainsFunc(p.areas, holds)) {
-		p.h.Partial = append(p.h.Partial, words.Quote(name)+" is in a protected directory and leads to "+words.Quote(full)+
-			", which holds all of it and is not protected")
+		p.h.Partial = append(p.h.Partial, words.Plain(words.Quote(name)+" is in a protected directory and leads to "+
+			words.Quote(full)+
+			", which holds all of it and is not protected"))
 		return
 	}
 	p.protect(full, st, "")
@@ -141,7 +143,7 @@ func (p *protector) otherNames() {
 			full := filepath.Join(a.path, name)
 			if same, ok := p.links[id]; ok && !p.covered(full) {
 				p.fail(same, "is the same file as "+words.Quote(full)+" (a hard link), which is writable",
-					breakLink(full))
+					words.Plain(breakLink(full)))
 			}
 			return nil
 		})

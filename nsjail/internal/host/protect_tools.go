@@ -83,8 +83,9 @@ func (p *protector) listing(dir string) *listing {
 	defer d.Close()
 	names, _ := d.Readdirnames(maxListed + 1)
 	if len(names) > maxListed {
-		p.h.Partial = append(p.h.Partial, fmt.Sprintf("git: %s has more than %d names: of those that a pattern matches, as "+
-			"in *.code-workspace, some may not be protected", words.Quote(dir), maxListed))
+		p.h.Partial = append(p.h.Partial, words.Plain(fmt.Sprintf("git: %s has more than %d names: of those that a "+
+			"pattern matches, as "+
+			"in *.code-workspace, some may not be protected", words.Quote(dir), maxListed)))
 		return &listing{names: names}
 	}
 	l := &listing{names, make(map[string]bool, len(names))}

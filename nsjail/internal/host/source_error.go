@@ -8,10 +8,11 @@ import (
 )
 
 // sourceError returns the error for a path of the host that the Spec names under a key.
-func sourceError(key, path string, err error, remedy string) error {
-	e := &spec.Error{Fault: spec.FaultCaller, Op: key, Detail: words.Quote(path), Remedy: remedy}
+func sourceError[R ~string](key, path string, err error, remedy R) error {
+	e := &spec.Error{Fault: spec.FaultCaller, Op: key, Detail: words.Plain(words.Quote(path)),
+		Remedy: words.TextOf(remedy)}
 	if !errors.As(err, &e.Errno) {
-		e.Detail += ": " + err.Error()
+		e.Detail += ": " + words.Plain(err.Error())
 	}
 	return e
 }

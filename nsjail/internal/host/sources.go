@@ -51,7 +51,7 @@ func (h *looker) lookSources() error {
 				return err
 			}
 			if !src.Dir {
-				return sourceError(key, m.Source, unix.ENOTDIR, "name a directory, or show the file with --file")
+				return sourceError(key, m.Source, unix.ENOTDIR, "name a directory, or show the file with "+spec.ShowFile())
 			}
 		case spec.MountFile:
 			if err := h.copyFile(key, m.Source); err != nil {
@@ -158,7 +158,7 @@ func (h *looker) examine(key, path string, src *Source) (*Source, error) {
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 		src.Dir = true
-		o := overlays{h.Missing["overlay"], h.table}
+		o := overlays{h.Missing["overlay"].String(), h.table}
 		if src.NoOverlay = o.no(abs); strings.ContainsAny(abs, "\n") {
 			src.NoOverlay = "its name has a newline"
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -20,18 +21,20 @@ func (l *looker) lookTable() (err error) {
 
 // unmask adds the remedy for a masked /proc, and for a filter that is in force as well, which would refuse the next
 // step. status is that of this process: proc_pid_status(5).
-func unmask(why, status string) string {
+func unmask(why spec.Text, status string) spec.Text {
 	filter, more := "", ""
 	if strings.Contains(status, "\nSeccomp:\t2\n") {
 		filter, more = " --security-opt seccomp=unconfined", ", and lift the seccomp filter that is in force, too"
 	}
-	return why + "; unmask it" + more + " (docker run --security-opt systempaths=unconfined" + filter + ", podman run " +
-		"--security-opt unmask=ALL" + filter + "; in a brig jail: --seccomp unconfined outside, --optional proc inside)"
+	return why + words.Textf("; unmask it%s (docker run --security-opt systempaths=unconfined%s, podman run "+
+		"--security-opt "+
+		"unmask=ALL%[2]s; in a brig jail: %s outside, %s inside)", more, filter, words.Set("seccomp", "unconfined"),
+		spec.Without("proc"))
 }
 
 func (h *looker) lookSystem() error {
 	if why := NoProc(h.table); why != "" {
-		h.Missing["proc"] = unmask(why, ReadText("/proc/self/status"))
+		h.Missing["proc"] = unmask(words.Plain(why), ReadText("/proc/self/status"))
 	}
 	if unix.Access("/sys/module/overlay", unix.F_OK) != nil { // built in without parameters, or missing
 		filesystems, err := sys.ReadFile("/proc/filesystems")
@@ -52,7 +55,7 @@ func (h *looker) lookSystem() error {
 	if h.spec.Rootfs.Path != "" {
 		return nil
 	}
-	return h.lookUsr(h.spec, overlays{h.Missing["overlay"], h.table})
+	return h.lookUsr(h.spec, overlays{h.Missing["overlay"].String(), h.table})
 }
 
 // unasked is the reason for no overlay of a directory before anything of it is shown.

@@ -48,9 +48,11 @@ func (h *looker) lookTier() error {
 	return nil
 }
 
-// OrTier is the remedy of last resort where user namespaces are forbidden.
-const OrTier = "or run it without namespaces, which is weaker: --tier process (the payload can probe the host's file " +
-	"names and processes, and nothing in a writable directory is protected; brig help tier)"
+// OrTier returns the remedy of last resort where user namespaces are forbidden.
+func OrTier() spec.Text {
+	return "or run it without namespaces, which is weaker: " + words.Set("tier", spec.TierProcess) + " (the payload can " +
+		"probe the host's file names and processes, and nothing in a writable directory is protected; brig help tier)"
+}
 
 // HasTier reports whether the kernel has what spec.TierProcess needs.
 func (h *Machine) HasTier() bool { return h.Landlock >= landlock.ScopeABI }

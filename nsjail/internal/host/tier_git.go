@@ -45,13 +45,13 @@ func (h *looker) tierGit() error {
 		if what != "" {
 			return spec.CallerError(fields[i], words.Quote(dir)+" has a git repository or is in one ("+words.Quote(what)+
 				"), and git of the host executes hooks and settings that are written there: the process tier cannot keep a part "+
-				"of a writable directory read-only", "use --git rw to let the command write them, --ro-bind DIR DIR, or the "+
-				"default tier, which brings back commits alone")
+				"of a writable directory read-only", "use "+words.Set("git", spec.GitRW)+" to let the command write "+
+				"them, "+spec.ShowReadOnly("DIR", "DIR")+", or the default tier, which brings back commits alone")
 		}
 	}
 	for _, p := range found.Problems {
 		if p.Note {
-			h.Partial = append(h.Partial, "git: "+words.Quote(p.Path)+" "+p.Why+"; "+p.Remedy)
+			h.Partial = append(h.Partial, words.Textf("git: %s %s; %s", words.Quote(p.Path), p.Why, p.Remedy))
 		}
 	}
 	return nil

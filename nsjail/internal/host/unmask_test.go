@@ -10,11 +10,11 @@ func TestUnmask(t *testing.T) {
 	const status = "Name:\tbrig\nSeccomp:\t2\nSeccomp_filters:\t1\n"
 	both := unmask("masked", status)
 	for _, engine := range []string{"systempaths=unconfined", "unmask=ALL"} {
-		if !strings.Contains(both, engine+" --security-opt seccomp=unconfined") {
+		if !strings.Contains(both.String(), engine+" --security-opt seccomp=unconfined") {
 			t.Errorf("%s: %s", engine, both)
 		}
 	}
-	if one := unmask("masked", strings.Replace(status, "2", "0", 1)); strings.Contains(one, "seccomp=unconfined") {
+	if one := unmask("masked", strings.Replace(status, "2", "0", 1)); strings.Contains(one.String(), "seccomp=unconfined") {
 		t.Error(one)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"brig/internal/program"
 	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -87,14 +88,15 @@ func StepError(phase string, p *program.Program, err error) error {
 	case err == nil, errors.As(err, &told), errors.Is(err, os.ErrClosed):
 		return err
 	case !errors.As(err, &oe):
-		return &spec.Error{Fault: spec.FaultBrig, Op: phase, Detail: err.Error()}
+		return &spec.Error{Fault: spec.FaultBrig, Op: phase, Detail: words.Plain(err.Error())}
 	}
 	if oe.Op < 0 || oe.Op >= len(p.Ops) {
 		return &spec.Error{Fault: spec.FaultHost, Op: phase, Errno: oe.Errno}
 	}
 	op := &p.Ops[oe.Op]
-	return &spec.Error{Fault: spec.FaultHost, Step: oe.Op + 1, Of: len(p.Ops), Op: op.Label, Detail: op.Call(),
-		Errno: oe.Errno}
+	return &spec.Error{Fault: spec.FaultHost, Step: oe.Op + 1, Of: len(p.Ops), Op: op.Label,
+		Detail: words.Plain(op.Call()),
+		Errno:  oe.Errno}
 }
 
 // Reap kills and reaps a child that has no pidfd. Its pid cannot be reused before that.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/netns"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/ops"
@@ -48,7 +49,7 @@ func Resolve(j *steps.Jail, f *Facts, p *plan.Plan) (*plan.Plan, error) {
 	p.Wall = j.Limits.Wall
 	p.Env = slices.DeleteFunc(slices.Clone(j.Env), func(e string) bool { return strings.HasPrefix(e, "PWD=") })
 	p.Env = append(p.Env, "PWD="+f.workdir(j))
-	p.Enforced["seccomp"] = strconv.Itoa(len(j.Filters)) + " filters"
+	p.Enforced["seccomp"] = words.Plain(strconv.Itoa(len(j.Filters)) + " filters")
 	in := launcher.SlotUser
 	if p.Group != nil {
 		p.JoinAt = in

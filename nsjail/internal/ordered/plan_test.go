@@ -80,7 +80,7 @@ func cases() map[string]struct {
 }
 
 func resolve(uid int, j *steps.Jail) (*plan.Plan, error) {
-	h := &host.Host{Caller: host.Caller{UID: uid, GID: uid}, Machine: host.Machine{Kernel: host.MinKernel, Missing: map[string]string{}}}
+	h := &host.Host{Caller: host.Caller{UID: uid, GID: uid}, Machine: host.Machine{Kernel: host.MinKernel, Missing: map[string]spec.Text{}}}
 	p, err := plan.Bounds(&spec.Spec{Args: j.Args, Limits: j.Limits}, h)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func (l *layers) upper(x *sources, i int, m spec.Mount) (dir *rootfs.Source) {
 			x.out.note("the changes of the root are kept on disk, since in memory they take Linux 6.6")
 		}
 	}
-	x.out.enforced["cow"] = "overlay; " + l.bound(dir != nil)
+	x.out.enforced["cow"] = words.Plain("overlay; " + l.bound(dir != nil))
 	return dir
 }
 
@@ -58,7 +58,7 @@ func mayOverlay(x *sources, i int, m spec.Mount, src *host.Source) {
 	case src.NoOverlay != "":
 		fail(src.NoOverlay, "copy the directory to another file system")
 	case src.NoUpper != "" && root && m.Store == "": // its changes are dropped
-		x.out.note("the writable root: " + src.NoUpper + "; mkdir(2) there is EIO, unless store=disk")
+		x.out.note(words.Plain("the writable root: " + src.NoUpper + "; mkdir(2) there is EIO, unless store=disk"))
 	case src.NoUpper != "":
 		fail(src.NoUpper, place)
 	case noIDMapLayer(h) != "":
@@ -93,8 +93,8 @@ func (x *mounts) cow(e *rootfs.Entry, i int, m spec.Mount) {
 		}
 	}
 	if !h.Drop && (src.UID != h.UID || src.GID != h.GID) {
-		x.out.note(fmt.Sprintf("%s belongs to %d:%d: the payload, which is %d:%d to it, can change no file "+
-			"of another owner or group there (EOVERFLOW)", words.Quote(m.Target), src.UID, src.GID, h.UID, h.GID))
+		x.out.note(words.Plain(fmt.Sprintf("%s belongs to %d:%d: the payload, which is %d:%d to it, can change no file "+
+			"of another owner or group there (EOVERFLOW)", words.Quote(m.Target), src.UID, src.GID, h.UID, h.GID)))
 	}
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/spec"
 	"brig/rootfs"
 
@@ -51,7 +52,7 @@ func decide(in *input, fds *intake, out *report) *decisions {
 	d.labels = decideLabels(in, out)
 	out.enforced["init"] = "brig's init is pid 1"
 	if in.NoInit {
-		out.enforced["init"] = "not enforced: the payload is pid 1 (--no-init)"
+		out.enforced["init"] = "not enforced: the payload is pid 1 (" + words.Set("no_init", true) + ")"
 	}
 	return d
 }

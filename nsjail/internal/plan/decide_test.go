@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 )
@@ -33,7 +34,7 @@ func inTier(s *spec.Spec, h *host.Host, _ *Mode) {
 
 // without makes the machine lack something.
 func without(mechanism, why string) func(*spec.Spec, *host.Host, *Mode) {
-	return func(_ *spec.Spec, h *host.Host, _ *Mode) { h.Missing[mechanism] = why }
+	return func(_ *spec.Spec, h *host.Host, _ *Mode) { h.Missing[mechanism] = words.Plain(why) }
 }
 
 // op returns what an error is about, or "".
@@ -69,8 +70,8 @@ func TestEnforce(t *testing.T) {
 		"another's optional": {missing: "no", optional: []string{"y"}, how: lacking, op: "x"},
 	} {
 		out := newReport()
-		how, err := out.enforce(&spec.Spec{Optional: c.optional, Require: c.required}, "x", "by", c.missing, c.fallback)
-		if how != c.how || out.enforced["x"] != c.text || (err == nil) != (c.op == "") || err != nil && err.Op != c.op {
+		how, err := out.enforce(&spec.Spec{Optional: c.optional, Require: c.required}, "x", "by", words.Plain(c.missing), words.Plain(c.fallback))
+		if how != c.how || out.enforced["x"].String() != c.text || (err == nil) != (c.op == "") || err != nil && err.Op != c.op {
 			t.Errorf("%s: %v, %q, %v", name, how, out.enforced["x"], err)
 		}
 	}
@@ -130,7 +131,7 @@ func TestDecideIdentity(t *testing.T) {
 	} {
 		out := newReport()
 		same(t, name, decideIdentity(c.in, &out), c.want)
-		same(t, name+", told", []string{op(out.err), out.enforced["user"]}, []string{c.op, c.user})
+		same(t, name+", told", []string{op(out.err), out.enforced["user"].String()}, []string{c.op, c.user})
 	}
 }
 
@@ -154,11 +155,11 @@ func TestDecideNetwork(t *testing.T) {
 	} {
 		out := newReport()
 		n := decideNetwork(c.in, &out)
-		if n.own != c.own || n.lo != c.lo || (n.sockets != nil) != c.sockets || !strings.HasPrefix(out.enforced["net"], c.text) {
+		if n.own != c.own || n.lo != c.lo || (n.sockets != nil) != c.sockets || !strings.HasPrefix(out.enforced["net"].String(), c.text) {
 			t.Errorf("%s: %+v, %q", name, n, out.enforced["net"])
 		}
 	}
-	few := decideNetwork(asked(func(_ *spec.Spec, h *host.Host, _ *Mode) { h.HardLimits["nofile"] = 64 }), &report{enforced: map[string]string{}})
+	few := decideNetwork(asked(func(_ *spec.Spec, h *host.Host, _ *Mode) { h.HardLimits["nofile"] = 64 }), &report{enforced: map[string]spec.Text{}})
 	same(t, "with few descriptors nothing hears of lookups", few.lookups, 0)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/ops"
@@ -33,7 +34,7 @@ func decideFilter(in *input, heard []byte, first bool, out *report) (f filter) {
 	h := in.host
 	f.core, f.guard = decideRlimit(in, "core", unix.RLIMIT_CORE, out), h.Guard
 	if h.Guard != nil && in.Tier == "" {
-		out.note(guardNote(in.Spec))
+		out.note(words.Plain(guardNote(in.Spec)))
 	}
 	if in.Seccomp == "unconfined" {
 		if slices.Contains(in.Require, "seccomp") {
@@ -45,7 +46,7 @@ func decideFilter(in *input, heard []byte, first bool, out *report) (f filter) {
 	}
 	name := cmp.Or(in.Seccomp, "default")
 	by := fmt.Sprintf("%s, %d instructions", name, len(h.Filter)/8)
-	if !out.require(in.Spec, "seccomp", by, h.Missing["seccomp"], "") {
+	if !out.require(in.Spec, "seccomp", words.Plain(by), h.Missing["seccomp"], "") {
 		return f
 	}
 	if name == "default" && in.Tier == "" {
@@ -133,7 +134,7 @@ func decideListening(in *input, out *report) (l listening) {
 	}
 	if why := noListener(in, heard); why != "" {
 		l.counted = false
-		out.note("a violation of the filter will not be named, and refused calls are not counted: " + why)
+		out.note(words.Plain("a violation of the filter will not be named, and refused calls are not counted: " + why))
 		return l
 	}
 	l.heard, l.traces = heard, l.counted && in.Seccomp == "debug"

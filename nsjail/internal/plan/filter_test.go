@@ -8,6 +8,7 @@ import (
 
 	"brig/internal/program"
 	"brig/internal/test/must"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 	"brig/seccomp"
@@ -41,7 +42,7 @@ func TestDecideListening(t *testing.T) {
 	} {
 		out := newReport()
 		l := decideListening(c.in, &out)
-		if (l.heard != nil) != c.heard || l.counted != c.counted || l.traces != c.traces || !strings.Contains(strings.Join(out.notes, ""), c.note) || (c.note == "") != (out.notes == nil) {
+		if (l.heard != nil) != c.heard || l.counted != c.counted || l.traces != c.traces || !strings.Contains(words.Join(out.notes, "").String(), c.note) || (c.note == "") != (out.notes == nil) {
 			t.Errorf("%s: heard %v, %+v, %q", name, l.heard != nil, l.counted, out.notes)
 		}
 	}
@@ -73,7 +74,7 @@ func TestDecideFilter(t *testing.T) {
 	} {
 		out := newReport()
 		f := decideFilter(c.in, c.heard, c.first, &out)
-		if (f.guard != nil) != c.guard || (f.load != nil) != c.load || f.heard != c.listener || f.closes != c.closes || out.enforced["seccomp"] != c.text || op(out.err) != c.op {
+		if (f.guard != nil) != c.guard || (f.load != nil) != c.load || f.heard != c.listener || f.closes != c.closes || out.enforced["seccomp"].String() != c.text || op(out.err) != c.op {
 			t.Errorf("%s: guard %v, load %v, %+v, %q, %v", name, f.guard != nil, f.load != nil, f.closes, out.enforced["seccomp"], out.err)
 		}
 		if c.heard != nil && (!bytes.Equal(f.load, heard) || f.flags&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER == 0) {
@@ -151,7 +152,7 @@ func TestDecideLandlock(t *testing.T) {
 	} {
 		out := newReport()
 		d := decideLandlock(c.in, &out)
-		if d.rules.ABI != c.abi || (d.rules.HandledNet != 0) != c.net || !strings.HasPrefix(out.enforced["landlock"], c.text) || op(out.err) != c.op {
+		if d.rules.ABI != c.abi || (d.rules.HandledNet != 0) != c.net || !strings.HasPrefix(out.enforced["landlock"].String(), c.text) || op(out.err) != c.op {
 			t.Errorf("%s: ABI %d, net %v, %q, %v", name, d.rules.ABI, d.rules.HandledNet, out.enforced["landlock"], out.err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/ops"
 	"brig/nsjail/spec"
@@ -46,7 +47,7 @@ func decideGroup(in *input, out *report) group {
 		if !in.NoInit {
 			by += " (init is one of them)"
 		}
-		out.enforced["processes"] = by
+		out.enforced["processes"] = words.Plain(by)
 		p.Optional["processes"] = true // RLIMIT_NPROC is the fallback
 	}
 	g.processes = out.enforced["processes"] != ""
@@ -54,7 +55,7 @@ func decideGroup(in *input, out *report) group {
 		impliedSwap(p, layout, out)
 	}
 	if p.Enforced["memory"] != "" {
-		out.note(uncounted(in.Spec, in.host))
+		out.note(words.Plain(uncounted(in.Spec, in.host)))
 		p.Optional["memory_sockets"] = !slices.Contains(in.Require, "memory_sockets")
 	}
 	for _, name := range in.Optional {
@@ -95,7 +96,7 @@ func groupMechanism(in *input, layout *cgroup.Layout, p *cgroup.Plan, name strin
 	if name == "cpu_time" && by != "" {
 		by = time.Duration(in.Limits.CPUTime).String() + " by " + by
 	}
-	how, err := out.enforce(in.Spec, name, by, p.Missing[name], fallback)
+	how, err := out.enforce(in.Spec, name, words.Plain(by), words.Plain(p.Missing[name]), words.Plain(fallback))
 	if err != nil {
 		out.fail(spec.HostError(GroupPath(name), "control group: "+err.Detail, groupRemedy(in, layout, name, err.Detail)))
 	}
@@ -111,12 +112,13 @@ func GroupPath(mechanism string) string {
 }
 
 // groupRemedy returns how the caller can get a group below which it may create groups.
-func groupRemedy(in *input, l *cgroup.Layout, name, why string) string {
-	without := ", or accept a jail without it: --optional " + name
+func groupRemedy(in *input, l *cgroup.Layout, name string, why spec.Text) spec.Text {
+	without := words.Clause(", or accept a jail without it: " + spec.Without(name))
+	scope := words.Clause("add " + words.Field("systemd_scope") + ", or ")
 	switch {
 	case l.Mode == cgroup.None:
 		return "mount one (mount -t cgroup2 cgroup2 /sys/fs/cgroup)" + without
-	case strings.HasPrefix(why, "version 1"):
+	case strings.HasPrefix(string(why), "version 1"):
 		return "use a machine with version 2 of control groups" + without
 	case l.Why == "":
 		return "enable that controller" + without
@@ -125,13 +127,13 @@ func groupRemedy(in *input, l *cgroup.Layout, name, why string) string {
 	case strings.Contains(l.Why, "read-only"):
 		return "give the outer container a writable /sys/fs/cgroup with a cgroup namespace of its own" + without
 	case l.Systemd && in.host.UID == 0:
-		return "add --systemd-scope, or start it with systemd-run --scope -p Delegate=yes brig run ..." + without
+		return scope + "start it with systemd-run --scope -p Delegate=yes brig run ..." + without
 	case l.Systemd:
-		return "add --systemd-scope, or start it with systemd-run --user --scope -p Delegate=yes brig run ..." + without
+		return scope + "start it with systemd-run --user --scope -p Delegate=yes brig run ..." + without
 	case in.host.UID == 0:
 		return "start brig in a group that it may write to" + without
 	}
-	return "have root give you groups of your own: " + host.DelegateCommand(in.host.UID) + without
+	return "have root give you groups of your own: " + words.Plain(host.DelegateCommand(in.host.UID)) + without
 }
 
 // impliedSwap records what enforces the limit on swap that a limit on memory implies: 0.
@@ -141,9 +143,9 @@ func impliedSwap(p *cgroup.Plan, layout *cgroup.Layout, out *report) {
 	case why != "" && !layout.Swap:
 		out.enforced["memory_swap"] = "this machine has no swap"
 	case why != "":
-		out.enforced["memory_swap"] = "not enforced: " + why
+		out.enforced["memory_swap"] = words.Plain("not enforced: " + why)
 	default:
-		out.enforced["memory_swap"] = p.Enforced["memory_swap"]
+		out.enforced["memory_swap"] = words.Plain(p.Enforced["memory_swap"])
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/ops"
 	"brig/nsjail/spec"
@@ -42,7 +43,7 @@ func decideIdentity(in *input, out *report) identity {
 	}
 	if why := h.Missing["user"]; why != "" {
 		if h.HasTier() {
-			why += "; " + host.OrTier
+			why += "; " + host.OrTier()
 		}
 		out.fail(spec.HostError("user", "no user namespace can be made", why))
 	}
@@ -54,8 +55,9 @@ func decideIdentity(in *input, out *report) identity {
 	}
 	id := identityOf(in.Spec)
 	id.hostUID, id.hostGID = h.PayloadUID, h.PayloadGID
-	out.enforced["user"] = fmt.Sprintf("new namespace; %d:%d is %d:%d on the host", id.uid, id.gid, h.PayloadUID,
-		h.PayloadGID)
+	out.enforced["user"] = words.Plain(fmt.Sprintf("new namespace; %d:%d is %d:%d on the host", id.uid, id.gid,
+		h.PayloadUID,
+		h.PayloadGID))
 	return id
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"brig/internal/words"
 	"brig/nsjail/spec"
 	"brig/rootfs"
 )
@@ -32,8 +33,8 @@ func (t *tree) image(x *sources) {
 // take makes the caller's directory the root, and decides where the changes of a writable one go.
 func (t *tree) take(x *sources, img *rootfs.Image) {
 	src := x.host.Sources[spec.SourceKey(spec.Root)]
-	img.Overlay = x.out.require(x.Spec, "overlay", "a layer of the jail's own", cmp.Or(src.NoOverlay,
-		noIDMapLayer(x.host)), "bind")
+	img.Overlay = x.out.require(x.Spec, "overlay", "a layer of the jail's own", words.Plain(cmp.Or(src.NoOverlay,
+		noIDMapLayer(x.host))), "bind")
 	img.Complete = x.host.ImageComplete
 	img.Source = x.source(spec.SourceKey(spec.Root), "/", attrRead, false)
 	if !img.Writable {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 )
@@ -17,12 +18,12 @@ type input struct {
 
 // report is what the decisions tell the caller, beside what they decide.
 type report struct {
-	enforced map[string]string // Plan.Enforced
-	notes    []string          // Plan.Notes
-	err      error             // the first one
+	enforced map[string]spec.Text // Plan.Enforced
+	notes    []spec.Text          // Plan.Notes
+	err      error                // the first one
 }
 
-func newReport() report { return report{enforced: map[string]string{}} }
+func newReport() report { return report{enforced: map[string]spec.Text{}} }
 
 func (r *report) fail(err error) {
 	if r.err == nil {
@@ -30,7 +31,7 @@ func (r *report) fail(err error) {
 	}
 }
 
-func (r *report) note(text string) { r.notes = append(r.notes, text) }
+func (r *report) note(text spec.Text) { r.notes = append(r.notes, text) }
 
 // holding is how a mechanism is held.
 type holding uint8
@@ -44,7 +45,7 @@ const (
 
 // require reports whether a mechanism can be used, and records what enforces it. A missing one is an error unless the
 // Spec lists it under Optional, or unless there is a fallback and the Spec does not list it under Require.
-func (r *report) require(s *spec.Spec, name, by, missing, fallback string) bool {
+func (r *report) require(s *spec.Spec, name string, by, missing, fallback spec.Text) bool {
 	how, err := r.enforce(s, name, by, missing, fallback)
 	if err != nil {
 		r.fail(err)
@@ -53,7 +54,7 @@ func (r *report) require(s *spec.Spec, name, by, missing, fallback string) bool 
 }
 
 // enforce is require for a caller that words the error.
-func (r *report) enforce(s *spec.Spec, name, by, missing, fallback string) (holding, *spec.Error) {
+func (r *report) enforce(s *spec.Spec, name string, by, missing, fallback spec.Text) (holding, *spec.Error) {
 	switch {
 	case missing == "":
 		r.enforced[name] = by
@@ -65,7 +66,8 @@ func (r *report) enforce(s *spec.Spec, name, by, missing, fallback string) (hold
 		r.enforced[name] = fallback + " (" + missing + ")"
 		return replaced, nil
 	}
-	return lacking, spec.HostError(name, missing, "mend that, or accept a jail without it: --optional "+name)
+	return lacking, spec.HostError(name, missing, "mend that"+words.Clause(", or accept a jail without it: "+
+		spec.Without(name)))
 }
 
 // copy returns a report to which other decisions may add.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/internal/ops"
 )
 
@@ -20,7 +21,7 @@ func decideLabels(in *input, out *report) (list []execLabel) {
 		if missing == "" && in.host.Missing["proc"] != "" {
 			missing = "the jail has no /proc, in which a process chooses its label"
 		}
-		if out.require(in.Spec, l.mechanism, by, missing, "") {
+		if out.require(in.Spec, l.mechanism, words.Plain(by), missing, "") {
 			list = append(list, l)
 		}
 	}

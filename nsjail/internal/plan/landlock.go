@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/landlock"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
@@ -39,10 +40,10 @@ func landlockABI(s *spec.Spec, h *host.Host) (abi int, why string) {
 func decideLandlock(in *input, out *report) (d domain) {
 	abi, why := landlockABI(in.Spec, in.host)
 	if why != "" && !slices.Contains(in.Require, "landlock") {
-		out.enforced["landlock"] = "not enforced: " + why
+		out.enforced["landlock"] = words.Plain("not enforced: " + why)
 		return d
 	}
-	if !out.require(in.Spec, "landlock", enforcedByLandlock(in.Spec, abi), why, "") {
+	if !out.require(in.Spec, "landlock", words.Plain(enforcedByLandlock(in.Spec, abi)), words.Plain(why), "") {
 		return d
 	}
 	d.rules = landlock.Rules{Handled: landlock.All, Scope: landlock.AbstractUnix | landlock.Signal}.For(abi)

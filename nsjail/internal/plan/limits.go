@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/internal/ops"
 	"brig/nsjail/spec"
 
@@ -127,7 +128,8 @@ func decideProcesses(in *input, g *group, out *report) (list []rlimit) {
 		by = fmt.Sprintf("RLIMIT_NPROC %d, of all processes of uid %d: %d more than at the start", n, in.host.PayloadUID,
 			payloads)
 	}
-	if g.processes && missing == "" || !g.processes && out.require(in.Spec, "processes", by, missing, "") {
+	if g.processes && missing == "" || !g.processes && out.require(in.Spec, "processes", words.Plain(by),
+		words.Plain(missing), "") {
 		return []rlimit{{unix.RLIMIT_NPROC, "nproc", spec.Rlimit{Soft: n, Hard: n}}}
 	}
 	return nil

@@ -77,13 +77,13 @@ func (r *tableRow) cell(t *testing.T, l *layout) string {
 	var e *spec.Error
 	switch {
 	case errors.As(err, &e) && e.Fault == spec.FaultHost:
-		return "**refused**: " + strings.TrimPrefix(e.Detail, "control group: ")
+		return "**refused**: " + strings.TrimPrefix(e.Detail.String(), "control group: ")
 	case err != nil:
 		t.Fatalf("%s, %s: %v", r.flag, l.name, err)
 	case r.mechanism == "":
 		return r.always
 	}
-	return p.Enforced[r.mechanism]
+	return p.Enforced[r.mechanism].String()
 }
 
 // birth describes how a jail's first process comes into its groups, and how they are stopped and ended: as the plan has

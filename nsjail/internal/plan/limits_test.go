@@ -106,7 +106,7 @@ func TestDecideProcesses(t *testing.T) {
 			want = []spec.Rlimit{{Soft: c.want, Hard: c.want}}
 		}
 		same(t, name, limit(list, "nproc"), want)
-		same(t, name+", told", []string{out.enforced["processes"], op(out.err)}, []string{c.text, c.op})
+		same(t, name+", told", []string{out.enforced["processes"].String(), op(out.err)}, []string{c.text, c.op})
 	}
 }
 
@@ -134,7 +134,7 @@ func TestKeepLimits(t *testing.T) {
 		out := newReport()
 		g := decideGroup(c.in, &out)
 		g.keepLimits(c.in, &out)
-		if g.owned(c.in.host) != c.closed || len(out.notes) != c.notes || op(out.err) != c.op || !strings.HasPrefix(out.enforced["memory"], c.held) {
+		if g.owned(c.in.host) != c.closed || len(out.notes) != c.notes || op(out.err) != c.op || !strings.HasPrefix(out.enforced["memory"].String(), c.held) {
 			t.Errorf("%s: owned %v, notes %q, error %v, memory %q", name, g.owned(c.in.host), out.notes, out.err, out.enforced["memory"])
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/spec"
 	"brig/rootfs"
 
@@ -134,8 +135,8 @@ func (x *mounts) bind(e *rootfs.Entry, key string, m spec.Mount) {
 	case slices.Contains(x.Require, "overlay"):
 		x.out.fail(spec.HostError("overlay", m.Target+": "+why, "do not require overlay"))
 	default:
-		x.out.note(fmt.Sprintf("%s is bound, neither overlaid nor copied, so that locks and watches "+
-			"(inotify(7)) cross it: %s", m.Target, why))
+		x.out.note(words.Plain(fmt.Sprintf("%s is bound, neither overlaid nor copied, so that locks and watches "+
+			"(inotify(7)) cross it: %s", m.Target, why)))
 	}
 }
 

@@ -144,7 +144,7 @@ func TestLayers(t *testing.T) {
 	x, l := &sources{in, &out, &fds}, layers{}
 	for i, want := range []string{"overlay; the kernel bounds the changes, in memory", "overlay; of some mounts brig counts the changes, on disk"} {
 		dir := l.upper(x, i, spec.Mount{Target: "/c", Store: []string{"", spec.StoreDisk}[i]})
-		if (dir != nil) != (i == 1) || !strings.HasPrefix(out.enforced["cow"], want) {
+		if (dir != nil) != (i == 1) || !strings.HasPrefix(out.enforced["cow"].String(), want) {
 			t.Errorf("%d: %v, %q", i, dir, out.enforced["cow"])
 		}
 	}

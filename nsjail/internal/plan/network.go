@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/netns"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail/internal/host"
@@ -30,18 +31,24 @@ type network struct {
 // netOf returns the network that a Spec asks for.
 func netOf(s *spec.Spec) spec.Net { return cmp.Or(s.Net, spec.NetLoopback) }
 
+// onHostNetwork is what is enforced of the network in a jail that has the host's.
+func onHostNetwork() spec.Text {
+	return "not enforced: the host's network (" + words.Set("net", spec.NetHost) + ")"
+}
+
 func decideNetwork(in *input, out *report) (n network) {
 	kind := netOf(in.Spec)
 	switch ready := in.mode.Net && kind == spec.NetLoopback; {
 	case kind == spec.NetHost:
-		out.enforced["net"] = "not enforced: the host's network (--net host)"
-		out.note("--net host: the payload reaches everything that this machine reaches, loopback services " +
+		out.enforced["net"] = onHostNetwork()
+		out.note(words.Set("net", spec.NetHost) + ": the payload reaches everything that this machine reaches, loopback " +
+			"services " +
 			"and abstract sockets too")
 	case ready:
-		out.enforced["net"] = "new namespace, " + string(kind) + ", made ahead"
+		out.enforced["net"] = words.Plain("new namespace, " + string(kind) + ", made ahead")
 	default:
 		n.own, n.lo = true, kind != spec.NetNone
-		out.enforced["net"] = "new namespace, " + string(kind)
+		out.enforced["net"] = words.Plain("new namespace, " + string(kind))
 	}
 	n.lookups = lookupsFD(in.host)
 	n.sockets = decideSockets(in, out)
@@ -72,7 +79,7 @@ func decideSockets(in *input, out *report) *netns.Sockets {
 	n := &netns.Sockets{Egress: in.Net == spec.NetEgress, IPv6: in.host.IPv6}
 	if len(in.Publish) > 0 {
 		n.Dial = dialSockets
-		out.note(fmt.Sprintf("published: %v", in.Publish))
+		out.note(words.Plain(fmt.Sprintf("published: %v", in.Publish)))
 	}
 	if in.Net != spec.NetEgress {
 		return n
@@ -85,7 +92,7 @@ func decideSockets(in *input, out *report) *netns.Sockets {
 	if n.UDP, problem = policy.UDPPorts(); problem != nil {
 		out.fail(spec.CallerError("egress."+problem.Path, problem.Reason, problem.Fix))
 	}
-	out.enforced["net"] += fmt.Sprintf(": %d rules allow, %d deny, by name; every attempt passes the keeper",
+	out.enforced["net"] += words.Textf(": %d rules allow, %d deny, by name; every attempt passes the keeper",
 		len(policy.Allow), len(policy.Deny))
 	if n.All {
 		out.enforced["net"] += "; all ports by an nft redirect in the namespace"

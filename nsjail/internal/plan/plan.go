@@ -40,9 +40,9 @@ type Plan struct {
 	Wall spec.Duration
 	// Enforced maps each mechanism to what enforces it, or to the reason why nothing does. Result.Enforced includes
 	// changes at the jail's creation.
-	Enforced map[string]string
+	Enforced map[string]spec.Text
 	// Notes are remarks for the user: fallbacks, ignored parts of a profile.
-	Notes []string
+	Notes []spec.Text
 
 	// Disks are the targets of each tmpfs that init holds open, to report at the end which are full.
 	Disks [][]string
@@ -80,8 +80,11 @@ func (p *Plan) Op(i int) (op *program.Op, of int) {
 	return op, of
 }
 
-// String returns the plan as `brig explain` prints it.
-func (p *Plan) String() string {
+// String returns the plan as text.
+func (p *Plan) String() string { return p.In(words.Neutral) }
+
+// In returns the plan as `brig explain` prints it, in the words of a reader.
+func (p *Plan) In(d spec.Dialect) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# keeper\n")
 	for _, m := range p.Passed {
@@ -114,11 +117,11 @@ func (p *Plan) String() string {
 	}
 	for _, m := range spec.Mechanisms() {
 		if v, ok := p.Enforced[m.Name]; ok {
-			fmt.Fprintf(&b, "# %s: %s\n", m.Name, v)
+			fmt.Fprintf(&b, "# %s: %s\n", m.Name, v.In(d))
 		}
 	}
 	for _, n := range p.Notes {
-		fmt.Fprintf(&b, "# note: %s\n", n)
+		fmt.Fprintf(&b, "# note: %s\n", n.In(d))
 	}
 	return b.String()
 }

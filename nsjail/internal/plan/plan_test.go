@@ -128,7 +128,7 @@ func diff(a, b string) string {
 // ordinaryHost is a Debian-like machine whose caller is an ordinary user.
 func ordinaryHost() *host.Host {
 	h := &host.Host{
-		Machine: host.Machine{Kernel: host.Kernel{Major: 6, Minor: 1}, LastCap: 1, Landlock: 2, Queues: true, Missing: map[string]string{},
+		Machine: host.Machine{Kernel: host.Kernel{Major: 6, Minor: 1}, LastCap: 1, Landlock: 2, Queues: true, Missing: map[string]spec.Text{},
 			ProcFiles: []host.ProcFile{{Name: "acpi", Dir: true}, {Name: "kcore", Dir: false}, {Name: "sys", Dir: true}}},
 		Caller: host.Caller{UID: 1000, GID: 1000, PayloadUID: 1000, PayloadGID: 1000, Term: "xterm", HardLimits: map[string]int64{}},
 		Root: host.Root{System: []host.SystemDir{{Name: "usr"}, {Name: "bin", Link: "usr/bin"}, {Name: "lib", Link: "usr/lib"}, {Name: "etc/alternatives"}, {Name: "etc/fonts"},
@@ -259,7 +259,7 @@ func TestPlansHoldTheLaws(t *testing.T) {
 		if p.Jail.Ops[n-1].NR != unix.SYS_EXECVE || p.Jail.Ops[n-1].Trial {
 			t.Errorf("%s: the last operation is %s", name, p.Jail.Ops[n-1].Call())
 		}
-		if strings.HasPrefix(p.Enforced["seccomp"], "not enforced") {
+		if strings.HasPrefix(p.Enforced["seccomp"].String(), "not enforced") {
 			return
 		}
 		if at := last["seccomp"]; p.Jail.Ops[at].NR != unix.SYS_SECCOMP || last["caps"] > at || n-1-at != len(p.Exec) {
@@ -282,7 +282,7 @@ func TestPlansTellWhatIsEnforced(t *testing.T) {
 				m.Name != "cow" {
 				t.Errorf("%s: nothing is said of %s", name, m.Name)
 			}
-			if ok && slices.Contains(p.Spec.Require, m.Name) && strings.HasPrefix(v, "not enforced") {
+			if ok && slices.Contains(p.Spec.Require, m.Name) && strings.HasPrefix(v.String(), "not enforced") {
 				t.Errorf("%s: %s is required and %s", name, m.Name, v)
 			}
 		}

@@ -30,7 +30,7 @@ func (x *mounts) protect() {
 		x.hold(rootfs.Entry{Kind: kindIn(m), Label: "protect", Target: strings.TrimPrefix(p.Target, "/"), Attr: attrRead})
 	}
 	if len(list) > 0 {
-		x.out.enforced["protect"] = protectedText(list, x.host.Unprotected)
+		x.out.enforced["protect"] = words.Plain(protectedText(list, x.host.Unprotected))
 	}
 	if why := x.host.Missing["protect"]; why != "" {
 		own := x.out.enforced["protect"]

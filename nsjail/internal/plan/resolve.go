@@ -2,6 +2,7 @@ package plan
 
 import (
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 )
@@ -55,7 +56,7 @@ func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 	w.write(d, o.suffix)
 	out.finish(in)
 	if m.Note != "" {
-		out.note(m.Note)
+		out.note(words.Plain(m.Note))
 	}
 	return d.plan(in, &fds, &out, &w), nil
 }

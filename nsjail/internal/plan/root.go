@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 	"brig/rootfs"
@@ -78,7 +79,7 @@ func overlaysSystem(in *input, out *report) bool {
 			why = d.NoOverlay
 		}
 	}
-	return out.require(in.Spec, "overlay", "private overlays of the system's directories", why, "bind")
+	return out.require(in.Spec, "overlay", "private overlays of the system's directories", words.Plain(why), "bind")
 }
 
 // systemDirs returns the host's /usr and related directories. With the devices and procfs, they come first in every

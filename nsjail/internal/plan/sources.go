@@ -54,8 +54,9 @@ func (x *sources) source(key, target string, attr uint64, plain bool) rootfs.Sou
 // optional.
 func (x *sources) plain(src *host.Source, attr uint64) {
 	h, why := x.host, x.host.Missing["idmap"]
-	x.out.require(x.Spec, "idmap", "", why, fmt.Sprintf("binds are plain, and the payload is %d:%d to them", h.PayloadUID,
-		h.PayloadGID))
+	x.out.require(x.Spec, "idmap", "", why, words.Plain(fmt.Sprintf("binds are plain, and the payload is %d:%d to "+
+		"them", h.PayloadUID,
+		h.PayloadGID)))
 	if slices.Contains(x.Optional, "idmap") {
 		return
 	}

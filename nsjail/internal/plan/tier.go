@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/landlock"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/ops"
@@ -16,14 +17,14 @@ import (
 
 // decideTier decides what holds a jail without namespaces: its filter and its Landlock domain.
 func decideTier(in *input, out *report) domain {
-	h := in.host
+	h, tier := in.host, words.Set("tier", spec.TierProcess)
 	if !h.HasTier() {
-		out.fail(spec.HostError("landlock", fmt.Sprintf("--tier process needs Landlock of ABI %d (Linux 6.12), which keeps "+
-			"signals in the jail; this kernel has ABI %d", landlock.ScopeABI, h.Landlock),
+		out.fail(spec.HostError("landlock", words.Textf("%s needs Landlock of ABI %d (Linux 6.12), which keeps "+
+			"signals in the jail; this kernel has ABI %d", tier, landlock.ScopeABI, h.Landlock),
 			"use a newer kernel with landlock in lsm= of its command line, or the default tier"))
 	}
 	if h.Guard == nil || h.Missing["seccomp"] != "" { // Look has set it
-		out.fail(spec.HostError("seccomp", "--tier process needs its filter", "use the default tier"))
+		out.fail(spec.HostError("seccomp", tier+" needs its filter", "use the default tier"))
 	}
 	uid := fmt.Sprintf("uid %d of the host", h.PayloadUID)
 	for _, m := range []struct{ name, instead string }{
@@ -36,7 +37,7 @@ func decideTier(in *input, out *report) domain {
 		{"cgroup", "Landlock refuses the files of control groups"},
 		{"proc", "the host's /proc, of which Landlock opens a few files, and those of no process"},
 	} {
-		out.enforced[m.name] = "not enforced: no namespace (--tier process); " + m.instead
+		out.enforced[m.name] = "not enforced: no namespace (" + tier + "); " + words.Plain(m.instead)
 		if slices.Contains(in.Require, m.name) {
 			out.fail(spec.CallerError("require", "the process tier has no namespaces",
 				"remove "+m.name+", or use the default tier"))
@@ -48,19 +49,20 @@ func decideTier(in *input, out *report) domain {
 	out.enforced["sockets"] = out.enforced["net"]
 	if in.Net == spec.NetHost {
 		rules.HandledNet = 0
-		out.enforced["net"] = "not enforced: the host's network (--net host)"
+		out.enforced["net"] = onHostNetwork()
 		out.enforced["sockets"] = "seccomp: AF_INET, AF_INET6, NETLINK_ROUTE, and pairs of AF_UNIX streams"
 	}
 	d := domain{rules: rules.For(h.Landlock), streams: streamsOf(in.Spec)}
 	d.rules.Paths, d.files = tierPaths(h), tierFilesOf(in)
-	out.enforced["landlock"] = fmt.Sprintf("ABI %d: what the payload may open, execute and change", h.Landlock)
+	out.enforced["landlock"] = words.Plain(fmt.Sprintf("ABI %d: what the payload may open, execute and change",
+		h.Landlock))
 	out.enforced["init"] = "brig's init, outside of the payload's Landlock domain"
 	return d
 }
 
 // tierNotes adds what is missing in this tier to the notes.
 func tierNotes(in *input, out *report) {
-	note := func(text string) { out.note("--tier process: " + text) }
+	note := func(text spec.Text) { out.note(words.Set("tier", spec.TierProcess) + ": " + text) }
 	note("no namespaces; the payload can probe names, sizes and times of all files that its user can reach, and which " +
 		"processes there are")
 	if slices.ContainsFunc(in.Mounts, func(m spec.Mount) bool { return m.Writable }) {

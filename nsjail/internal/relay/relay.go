@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 
+	"brig/internal/words"
 	"brig/netns"
 	"brig/netns/egress"
 	"brig/nsjail/internal/launcher"
@@ -71,7 +72,7 @@ func (r *Relay) Waits() bool { return r != nil && !r.serving }
 func (r *Relay) Serve(fds []int, want []netns.Socket) error {
 	if err := netns.Verify(fds, want); err != nil {
 		launcher.CloseAll(fds)
-		return &spec.Error{Fault: spec.FaultBrig, Op: "net", Detail: err.Error()}
+		return &spec.Error{Fault: spec.FaultBrig, Op: "net", Detail: words.Plain(err.Error())}
 	}
 	var s egress.Sockets
 	var dial []*os.File

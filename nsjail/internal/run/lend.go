@@ -59,8 +59,8 @@ func (s *Streams) reopen(f *os.File, ours int) (fd int, err error) {
 	i := len(s.fds)
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR { // through its descriptor, openat(2) with ".." reaches every file of the host
 		return -1, &spec.Error{Fault: spec.FaultCaller, Op: streamNames[i],
-			Detail: words.Quote(f.Name()) + " is a directory: the payload could walk the host's files from it",
-			Remedy: "pass a file, a pipe or a terminal; share a directory with --input"}
+			Detail: words.Plain(words.Quote(f.Name()) + " is a directory: the payload could walk the host's files from it"),
+			Remedy: "pass a file, a pipe or a terminal; share a directory with " + spec.ShowInput()}
 	}
 	now := &s.files[i]
 	*now = lent{known: true, dev: st.Dev, ino: st.Ino, access: flags & unix.O_ACCMODE}

@@ -36,7 +36,7 @@ func (r *running) bringBack(v *gitview.View, result *nsjail.Result) (err error) 
 			}
 		}
 		if report.Error != "" {
-			err = errors.New(report.Lines()[0])
+			err = errors.New(report.Lines()[0].String())
 		}
 	}
 	return errors.Join(err, v.Close())

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/explain"
 	"brig/nsjail/process"
@@ -154,20 +155,22 @@ func (r *running) notStarted(err error) (int, error) {
 	return r.finish(&ended{exit: 127, group: r.CG}), nil
 }
 
-// named returns the text of a failed start, with isolate's option in place of the field. It leaves out the advice to
-// accept a jail without the limit, since isolate has no option for that.
+// optionWords is the dialect of isolate's command line, which has no options for what messages refer to: to run without
+// a limit, say.
+func optionWords(words.Ref) (string, bool) { return "", false }
+
+// named returns the text of a failed start, with isolate's option in place of the field.
 func (r *running) named(e *nsjail.Error) string {
-	said := *e
-	said.Remedy, _, _ = strings.Cut(said.Remedy, ", or accept a jail without it")
+	name := e.Op
 	switch {
 	case r.CG && (strings.HasPrefix(e.Op, "limits.") || e.Op == "cgroup"):
-		return said.Named("--cg")
+		name = "--cg"
 	case strings.HasPrefix(e.Op, "mounts["):
-		return said.Named("--dir")
+		name = "--dir"
 	case e.Op == "workdir":
-		return said.Named("--chdir")
+		name = "--chdir"
 	}
-	return said.Named(e.Op)
+	return e.Named(name).In(optionWords)
 }
 
 // report converts a Result.

@@ -8,8 +8,11 @@ package config
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"brig/agent/audit"
@@ -18,6 +21,7 @@ import (
 	"brig/cmd/brigd/internal/admit"
 	"brig/cmd/brigd/internal/listen"
 	"brig/internal/cli"
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -100,4 +104,18 @@ func (c *Config) name(path string) string {
 	}
 	flags := table(c, "mcp") // which has all settings
 	return "--" + flags[slices.IndexFunc(flags, func(f cli.Flag) bool { return f.Path == path })].Name
+}
+
+// Told returns an error whose text has brigd's flags for the settings that it refers to.
+func Told(err error) error {
+	flags := table(Default(), "serve")
+	return errors.New(words.Message(err).In(func(r words.Ref) (string, bool) {
+		i := slices.IndexFunc(flags, func(f cli.Flag) bool { return strings.ReplaceAll(f.Name, "-", "_") == r.Field })
+		if i < 0 {
+			return "", false
+		}
+		var members []string
+		_ = json.Unmarshal([]byte(r.Value), &members) // the flag alone if there are none
+		return strings.TrimSpace("--" + flags[i].Name + " " + strings.Join(members, ",")), true
+	}))
 }
