@@ -119,6 +119,37 @@ func TestPlainComments(t *testing.T) {
 	}
 }
 
+// TestTextsAreMade: foreign bytes in a message are taken for no reference, since only words.Plain and its like make a Text
+// of a string that is not constant.
+func TestTextsAreMade(t *testing.T) {
+	for _, s := range sources(t) {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 1 {
+				return true
+			}
+			to, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || to.Sel.Name != "Text" {
+				return true
+			}
+			of, ok := to.X.(*ast.Ident)
+			if ok && (of.Name == "words" || of.Name == "spec") && !constant(call.Args[0]) {
+				t.Errorf("%s: a string is converted to a Text; use words.Plain", s.fset.Position(call.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+// constant reports whether an expression is a sum of literals.
+func constant(e ast.Expr) bool {
+	if sum, is := e.(*ast.BinaryExpr); is {
+		return constant(sum.X) && constant(sum.Y)
+	}
+	_, is := e.(*ast.BasicLit)
+	return is
+}
+
 // There is one init, the launcher's constructor in C: it must run before the Go runtime.
 func TestOneInit(t *testing.T) {
 	for _, s := range sources(t) {

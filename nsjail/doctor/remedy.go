@@ -58,7 +58,7 @@ func failures() []failure {
 			"a part of the target's path is no directory, or a symbolic link that leads nowhere in the jail or that the " +
 				"payload could replace, since it lies in a writable mount; name the path that it leads to"},
 		{"protect", "openat2", errnos{unix.ENOENT}, ofCaller, "a protected path is not in the jail: it was removed " +
-			"meanwhile, or " + spec.Show(spec.Shown{Type: spec.MountCOW}) + " does not show it, since a directory above it " +
+			"meanwhile, or " + spec.Show(spec.Shown{Type: "cow"}) + " does not show it, since a directory above it " +
 			"has the attribute user.overlay.opaque (getfattr -R -m user.overlay DIR lists them); remove the attribute"},
 		{"", "", errnos{unix.ESTALE}, ofCaller, "the source was replaced while the jail was being made; share a path " +
 			"that nobody else can change"},

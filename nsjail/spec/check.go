@@ -47,11 +47,8 @@ func (s *Spec) Check() []Problem {
 // checker collects problems, so that one call reports them all.
 type checker struct{ problems []Problem }
 
-func (c *checker) add(path, reason, fix string) { c.advise(path, reason, words.Plain(fix)) }
-
-// advise is add with a remedy that may refer to fields.
-func (c *checker) advise(path, reason string, fix Text) {
-	c.problems = append(c.problems, Problem{Path: path, Reason: reason, Fix: fix})
+func (c *checker) add(path, reason, fix string) {
+	c.problems = append(c.problems, Problem{Path: path, Reason: reason, Fix: words.Plain(fix)})
 }
 
 // bytes rejects a string with a NUL, which no system call can carry.

@@ -126,11 +126,13 @@ func (c *checker) etcNames(s *Spec) {
 		case name == "" || !filepath.IsLocal(name) || filepath.Clean(name) != name || name == "." || len(name) > maxName:
 			c.add(field, words.Quote(name)+" is not a name in /etc", "write a plain name such as fonts or apache2/mime.types")
 		case slices.ContainsFunc(OwnedEtc, within):
-			c.advise(field, "the jail makes its own /etc/"+name, "replace it by a file of yours: "+Show(Shown{Type: MountFile,
-				Source: "SRC", Target: "/etc/" + name}))
+			c.problems = append(c.problems, Problem{field, "the jail makes its own /etc/" + name,
+				"replace it by a file of yours: " + Show(Shown{Type: "file",
+					Source: "SRC", Target: "/etc/" + name})})
 		case slices.ContainsFunc(PrivateEtc, within):
-			c.advise(field, words.Quote(name)+" is or holds accounts, keys or the machine's identity",
-				"name what is needed of it, or bind it if that is meant: "+ShowReadOnly("/etc/"+name, "/etc/"+name))
+			c.problems = append(c.problems, Problem{field, words.Quote(name) +
+				" is or holds accounts, keys or the machine's identity",
+				"name what is needed of it, or bind it if that is meant: " + ShowReadOnly("/etc/"+name, "/etc/"+name)})
 		}
 	}
 }

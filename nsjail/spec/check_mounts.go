@@ -46,9 +46,9 @@ func (c *checker) scratch(s *Spec) {
 	if s.Scratch != 0 && s.Scratch < minScratch {
 		c.add("scratch", fmt.Sprintf("%d has no room for the jail's own files", s.Scratch), "write 1m or more")
 	} else if s.Scratch > 0 && s.Rootfs.Writable && s.Rootfs.Store != StoreDisk {
-		c.advise("scratch", "a writable root in memory holds /tmp and the like, too",
-			"write the size of both as rootfs.size, as in "+words.Set("rootfs.size", "2g")+
-				", or keep the root's changes on disk")
+		c.problems = append(c.problems, Problem{"scratch", "a writable root in memory holds /tmp and the like, too",
+			"write the size of both as rootfs.size, as in " + words.Set("rootfs.size", "2g") +
+				", or keep the root's changes on disk"})
 	}
 }
 

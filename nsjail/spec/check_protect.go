@@ -30,8 +30,8 @@ func (c *checker) protect(s *Spec) {
 				c.add(field, words.Quote(p)+" is not below a writable mount", `name what is in it, as in ".git/hooks"`)
 			} else if c.cleanPath(field, "/"+strings.TrimPrefix(p, "./")) && !back &&
 				!slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Writes() }) {
-				c.advise(field, words.Quote(p)+" is relative, and no mount is writable",
-					"add one with "+ShowWork("")+", or remove it")
+				c.problems = append(c.problems, Problem{field, words.Quote(p) + " is relative, and no mount is writable",
+					"add one with " + ShowWork("") + ", or remove it"})
 			}
 		case !c.cleanPath(field, p) || back:
 		case s.Below(p) < 0:

@@ -23,7 +23,7 @@ func (c *checker) tier(s *Spec) {
 	for _, f := range []struct {
 		set         bool
 		field, why  string
-		alternative Text
+		alternative words.Text
 	}{
 		{s.Rootfs != Rootfs{}, "rootfs", own + "no root of its own", ""},
 		{s.User != "", "user", "the process tier has no user namespace: the payload is the caller, or for root, an id that " +
@@ -46,7 +46,7 @@ func (c *checker) tier(s *Spec) {
 			f.alternative = "remove it, or use the default tier"
 		}
 		if f.set {
-			c.advise(f.field, f.why, f.alternative)
+			c.problems = append(c.problems, Problem{f.field, f.why, f.alternative})
 		}
 	}
 	for i, m := range s.Mounts {

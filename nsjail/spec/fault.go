@@ -23,19 +23,19 @@ type Error struct {
 	Step   int           `json:"step,omitempty"` // the number of the failed step, from 1
 	Of     int           `json:"of,omitempty"`   // the number of steps
 	Op     string        `json:"op"`             // the label of the step, or the name of the phase
-	Detail Text          `json:"detail,omitempty"`
+	Detail words.Text    `json:"detail,omitempty"`
 	Errno  syscall.Errno `json:"errno,omitempty"`
-	Remedy Text          `json:"remedy,omitempty"`
+	Remedy words.Text    `json:"remedy,omitempty"`
 }
 
 // Error returns one line: the operation, the cause, the remedy, and the failed step with its call.
 func (e *Error) Error() string { return e.Text().String() }
 
 // Text returns the line of Error with its references to fields.
-func (e *Error) Text() Text { return e.Named(e.Op) }
+func (e *Error) Text() words.Text { return e.Named(e.Op) }
 
-// Named is Text with another name for the operation, such as the flag that requested it.
-func (e *Error) Named(name string) Text {
+// Named is words.Text with another name for the operation, such as the flag that requested it.
+func (e *Error) Named(name string) words.Text {
 	t := words.Plain(name)
 	if e.Op == OpExec {
 		t = "cannot run " + e.Detail
@@ -75,16 +75,16 @@ func (e *Error) Unwrap() error {
 
 // Problem is an invalid value in a Spec.
 type Problem struct {
-	Path   string `json:"path"`   // the JSON path: "mounts[2].target"
-	Reason string `json:"reason"` // what is wrong, with the value
-	Fix    Text   `json:"fix"`    // what to write instead
+	Path   string     `json:"path"`   // the JSON path: "mounts[2].target"
+	Reason string     `json:"reason"` // what is wrong, with the value
+	Fix    words.Text `json:"fix"`    // what to write instead
 }
 
 // Error returns the problem as one line.
 func (p Problem) Error() string { return p.Text().String() }
 
 // Text returns the line of Error with its references to fields.
-func (p Problem) Text() Text { return words.Plain(p.Path+": "+p.Reason) + "; " + p.Fix }
+func (p Problem) Text() words.Text { return words.Plain(p.Path+": "+p.Reason) + "; " + p.Fix }
 
 // AsError returns the problem as an Error with FaultCaller.
 func (p Problem) AsError() error {

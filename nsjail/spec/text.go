@@ -12,11 +12,11 @@ type (
 
 // Shown is what a reference to Spec.Mounts has of a Mount. "" is for what the reader chooses.
 type Shown struct {
-	Type     MountType `json:"type"`
-	Source   string    `json:"source,omitempty"`
-	Target   string    `json:"target,omitempty"`
-	Writable bool      `json:"writable,omitempty"`
-	Live     bool      `json:"live,omitempty"`
+	Type     string `json:"type"`
+	Source   string `json:"source,omitempty"`
+	Target   string `json:"target,omitempty"`
+	Writable bool   `json:"writable,omitempty"`
+	Live     bool   `json:"live,omitempty"`
 }
 
 // Show refers to a mount.
@@ -24,18 +24,18 @@ func Show(m Shown) Text { return words.Set("mounts", m) }
 
 // ShowReadOnly refers to a bind of a directory or a file.
 func ShowReadOnly(src, dst string) Text {
-	return Show(Shown{Type: MountBind, Source: src, Target: dst})
+	return Show(Shown{Type: "bind", Source: src, Target: dst})
 }
 
 // ShowFile refers to a private copy of a file.
-func ShowFile() Text { return Show(Shown{Type: MountFile}) }
+func ShowFile() Text { return Show(Shown{Type: "file"}) }
 
 // ShowInput and ShowWork refer to binds at the directories that payloads expect, the second one writable.
-func ShowInput() Text { return Show(Shown{Type: MountBind, Target: "/input"}) }
+func ShowInput() Text { return Show(Shown{Type: "bind", Target: "/input"}) }
 
 // ShowWork is described at ShowInput.
 func ShowWork(src string) Text {
-	return Show(Shown{Type: MountBind, Source: src, Target: DefaultWorkdir, Writable: true})
+	return Show(Shown{Type: "bind", Source: src, Target: "/work", Writable: true})
 }
 
 // Without refers to Spec.Optional with mechanisms that may be missing.
