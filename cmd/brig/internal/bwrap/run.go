@@ -74,9 +74,13 @@ func (c *call) say(level int, text string) {
 }
 
 func (c *call) die(err error) int {
-	c.say(3, err.Error())
+	c.say(3, words.Message(err).In(optionWords))
 	return exitOwn
 }
+
+// optionWords is the dialect of bubblewrap's command line, which has no options for what messages refer to: to run
+// without a mechanism, say.
+func optionWords(words.Ref) (string, bool) { return "", false }
 
 // usage is the text of --help.
 func usage() string {
@@ -174,7 +178,7 @@ func (c *call) describeError(err error) error {
 	case e.Op == "exec":
 		return fmt.Errorf("execvp %s: %w", c.Command[0], e.Errno)
 	case e.Op == "clone3" && errors.Is(e.Errno, unix.EPERM):
-		return failf("No permissions to create a new namespace; %s", e.Remedy)
+		return failf("No permissions to create a new namespace; %s", e.Remedy.In(optionWords))
 	}
 	return e
 }
