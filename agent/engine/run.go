@@ -209,6 +209,9 @@ func machineFull() *job.Refusal {
 		"send the same request again in a few seconds")
 }
 
+// inRequest is the dialect of requests, which have other fields than a Spec: advice about those is left out.
+func inRequest(words.Ref) (string, bool) { return "", false }
+
 // jailRefusal returns the Refusal for a jail that could not be made.
 func jailRefusal(r *Request, e *nsjail.Error) *job.Refusal {
 	switch {
@@ -219,9 +222,9 @@ func jailRefusal(r *Request, e *nsjail.Error) *job.Refusal {
 		return hostRefusal(r, e)
 	case e.Fault == spec.FaultCaller:
 		op := strings.TrimPrefix(e.Op, "limits.") // the request has limits under their names
-		no := refuse("jail", "bad_request", op, e.Named(op).String())
-		if e.Remedy != "" {
-			no.NextSteps = []string{e.Remedy.String()}
+		no := refuse("jail", "bad_request", op, e.Named(op).In(inRequest))
+		if fix := e.Remedy.In(inRequest); fix != "" {
+			no.NextSteps = []string{fix}
 		}
 		return no
 	}

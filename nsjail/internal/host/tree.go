@@ -41,7 +41,8 @@ func (h *looker) channels(key string, m spec.Mount, src *Source) error {
 		}
 		return sourceError(key, m.Source, fmt.Errorf("holds a %s, %s: the payload could talk to the host through it",
 			what, words.Quote(path)),
-			"remove it, share the tree with "+spec.ShowInput()+", or list sockets under "+words.Field("optional"))
+			"remove it"+words.Clause(", share the tree with "+spec.ShowInput())+
+				words.Clause(", or list sockets under "+words.Field("optional")))
 	})
 }
 
@@ -165,7 +166,8 @@ func (h *looker) walk(key, source string, src *Source, visit visitor) error {
 	err := walk(src.Fd, ".", "", &seen, 0, visit)
 	var e *spec.Error
 	if err != nil && !errors.As(err, &e) {
-		return sourceError(key, source, err, "make the tree readable, or list sockets under "+words.Field("optional"))
+		return sourceError(key, source, err, "make the tree readable"+
+			words.Clause(", or list sockets under "+words.Field("optional")))
 	}
 	if err == nil && seen >= maxWalk {
 		h.Partial = append(h.Partial, words.Plain(fmt.Sprintf("sockets: only the first %d entries of %s were checked",
