@@ -228,32 +228,6 @@ func TestAppArmorProfile(t *testing.T) {
 	}
 }
 
-func TestNoProc(t *testing.T) {
-	const root = "27 1 254:0 / / rw - ext4 /dev/vda rw\n"
-	tests := []struct{ name, mounts, want string }{
-		{"plain", plainMounts, ""},
-		{"binfmt_misc, as systemd mounts it", root + "22 27 0:21 / /proc rw - proc proc rw\n30 22 0:30 / /proc/sys/fs/binfmt_misc rw - autofs systemd-1 rw\n31 30 0:31 / /proc/sys/fs/binfmt_misc rw - binfmt_misc b rw\n", ""},
-		{"masked", root + "22 27 0:21 / /proc rw - proc proc rw\n30 22 0:5 /null /proc/kcore rw - tmpfs t rw\n", "masked"},
-		{"masked, and complete elsewhere", root + "22 27 0:21 / /proc rw - proc proc rw\n30 22 0:5 /null /proc/kcore rw - tmpfs t rw\n40 27 0:40 / /mnt rw - proc proc rw\n", ""},
-		{"covered by a second procfs", root + "22 27 0:21 / /proc rw - proc proc rw\n30 22 0:21 / /proc rw - proc proc rw\n", ""},
-		{"a mask by the second procfs's mount", root + "22 27 0:21 / /proc rw - proc proc rw\n30 22 0:21 / /proc rw - proc proc rw\n33 30 0:5 / /proc/acpi ro - tmpfs t rw\n", "masked"},
-		{"read-only mount", root + "22 27 0:21 / /proc ro,nosuid - proc proc rw\n", "read-only"},
-		{"read-only super block", root + "22 27 0:21 / /proc rw - proc proc ro\n30 22 0:5 / /proc/scsi ro - tmpfs t rw\n", "read-only"},
-		{"a part of procfs only", root + "22 27 0:21 /sys /proc rw - proc proc rw\n", "not mounted"},
-		{"none", root, "not mounted"},
-		{"a hostile name", root + "22 27 0:21 / /proc rw - proc proc rw\n30 22 0:5 / /proc/\x1b[31m rw - tmpfs t rw\n", `\x1b`},
-		{"broken lines", "x\n - proc\n1 2 3 - proc", "not mounted"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got := host.NoProc([]byte(tt.mounts))
-			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestContainerOf(t *testing.T) {
 	for env, want := range map[string]string{"": "", "A=1\x00container=lxc\x00API_KEY=secret\x00": "container=lxc", "API_KEY=secret\x00xcontainer=a": ""} {
 		if got := containerOf(env); got != want {
