@@ -266,7 +266,7 @@ func TestCountsOfATakenPayload(t *testing.T) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	for script, want := range map[string]Status{"true": StatusOK, "while :; do :; done": StatusCPU} {
+	run := func(script string) *Result {
 		awaitParked(t, r, s, 1)
 		c := handed(r, script)
 		c.Handover.Args, c.Spec.Limits = s.Args, s.Limits
@@ -277,9 +277,19 @@ func TestCountsOfATakenPayload(t *testing.T) {
 		if used := time.Duration(res.Usage.User + res.Usage.System); !res.Warm || used < 300*time.Millisecond {
 			t.Fatalf("the start has taken less than the limit: warm %v, %s", res.Warm, used)
 		}
-		if res.Status != want || want == StatusOK && len(res.LimitsHit) > 0 {
-			t.Errorf("%s: %s, %v", script, res.Status, res.LimitsHit)
+		return res
+	}
+	if busy := run("while :; do :; done"); busy.Status != StatusCPU {
+		t.Errorf("busy: %s, %v", busy.Status, busy.LimitsHit)
+	}
+	quiet := run("true")
+	for range 2 { // on a busy machine it can begin in a period that the start has used up
+		if len(quiet.LimitsHit) > 0 {
+			quiet = run("true")
 		}
+	}
+	if quiet.Status != StatusOK || len(quiet.LimitsHit) > 0 {
+		t.Errorf("quiet: %s, %v", quiet.Status, quiet.LimitsHit)
 	}
 }
 
