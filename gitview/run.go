@@ -10,11 +10,10 @@ import (
 	"brig/nsjail/spec"
 )
 
-// Run calls run with a Spec that has all that spec.ProtectGit stands for, and views of the git directories that the
-// writable mounts of s show of the host. Dir of each Report is the target. note tells what is not as it should be,
-// without a path of the host: no overlay can be made, so that run was called twice, or not all directories were
-// searched. For a jail that shows nothing of the host writable, and for one without mounts (spec.TierProcess), run is
-// called with s.
+// Run calls run with a Spec that has all that spec.ProtectGit stands for, and views of the host's git directories in
+// the writable mounts of s. Dir of each Report is the path in the jail. note, which has no path of the host, is set if
+// no overlay can be made, so that run was called twice, or if not all directories were searched. For a jail that shows
+// nothing of the host writable, and for one without mounts (spec.TierProcess), run is called with s.
 func Run(ctx context.Context, s *nsjail.Spec, run func(*nsjail.Spec) (*nsjail.Result, error)) (
 	r *nsjail.Result, list []*Report, note string, err error) {
 	ofHost := func(m nsjail.Mount) bool { return m.Writes() && m.Type != nsjail.MountVolume }

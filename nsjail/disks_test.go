@@ -51,7 +51,7 @@ func TestChangesOnDiskAreCounted(t *testing.T) {
 	}
 }
 
-// TestChangesAreTakenWithTheirStore: it lasts as long as the Change, and what nobody takes is removed.
+// TestChangesAreTakenWithTheirStore: the store on disk lasts as long as the Change; changes not taken are removed.
 func TestChangesAreTakenWithTheirStore(t *testing.T) {
 	d := stored(t, 1<<20)
 	other := stored(t, 1<<20).stores[0]

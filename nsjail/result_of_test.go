@@ -124,7 +124,7 @@ func TestCountedLimits(t *testing.T) {
 	}
 }
 
-// invented are facts of ends that nobody has seen, by name. testdata/results.golden has the Result of each.
+// invented are facts of ends that no jail has had, by name. testdata/results.golden has the Result of each.
 var invented = map[string]func(*ended){
 	"exit 0": func(e *ended) {},
 	"known at the start": func(e *ended) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestStateDir: an ordinary user's state is in a directory that this user can write to, and nobody else.
+// TestStateDir: an ordinary user's state is in a directory that only this user can write to.
 func TestStateDir(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root's state is in one place; the story state-home has ordinary users")

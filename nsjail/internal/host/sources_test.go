@@ -122,7 +122,7 @@ func TestCopyFile(t *testing.T) {
 	}
 }
 
-// What is shared live must hold no FIFO and no socket of a process; a socket that nobody has is no obstacle.
+// What is shared live must hold no FIFO and no socket of a process; a socket that no process has open is allowed.
 func TestChannels(t *testing.T) {
 	live := func(m *spec.Mount) { m.Live = true }
 	for name, c := range map[string]struct {

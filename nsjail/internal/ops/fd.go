@@ -38,8 +38,8 @@ func WriteSelf(p *program.Program, proc program.Slot, name, text string) {
 	WriteAt(p, "user", program.CWD(), "/proc/self/"+name, text)
 }
 
-// Tags are the bytes that a jail sends with a descriptor. It sends 0 with what the keeper expects in a fixed order.
-const TagUpper = 'U' // an upper directory of an overlay
+// TagUpper is the byte that a jail sends with the upper directory of an overlay; it sends 0 with other descriptors.
+const TagUpper = 'U'
 
 // PassFD sends a descriptor to the keeper and closes it.
 func PassFD(p *program.Program, label string, fd program.Slot, what string) {

@@ -103,8 +103,7 @@ func loadFilter(p *program.Program, filter []byte, flags uint) *program.Op {
 // MinFiles is the smallest limit on open files that leaves a descriptor for the listener beside the standard streams.
 const MinFiles = 4
 
-// listening is what init does beside reaping: it answers the calls that the payload's filter refuses, and holds what
-// tells of the end.
+// listening is how init answers the calls that the payload's filter refuses, and which terminal it takes.
 type listening struct {
 	heard    []byte // the filter to which init listens; nil if the kernel kills
 	counted  bool   // init answers EPERM and counts it, instead of the kernel

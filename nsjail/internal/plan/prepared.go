@@ -52,7 +52,7 @@ func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 	if home {
 		flags |= unix.CLONE_NEWNET
 	}
-	p.Add("prepare", unix.SYS_UNSHARE, program.Named(flags, strings.Join(FlagNames(flags), "|")))
+	ops.Unshare(p, "prepare", int(flags), strings.Join(FlagNames(flags), "|"))
 	if h.Drop {
 		p.Add("prepare", unix.SYS_SETFSGID, program.Int(h.PayloadGID))
 		p.Add("prepare", unix.SYS_SETFSUID, program.Int(h.PayloadUID))
@@ -94,8 +94,7 @@ func preparedEntries(h *host.Host, w *PreparedRoot, copies map[string][]rootfs.E
 // SetnsTrial returns a process that enters its own network namespace, to test whether an outer filter refuses setns(2).
 func SetnsTrial() Preparation {
 	p := program.New(2)
-	ns := netns.Descriptor(p)
-	p.Add("net", unix.SYS_SETNS, ns.Arg(), program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
+	ops.Setns(p, "net", netns.Descriptor(p).Arg(), unix.CLONE_NEWNET, "CLONE_NEWNET")
 	p.Add("net", unix.SYS_EXIT_GROUP, program.Int(0))
 	return Preparation{"whether setns(2) is permitted", p,
 		program.Request{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET, Cgroup: -1}}
@@ -105,7 +104,7 @@ func SetnsTrial() Preparation {
 // in it until it makes another one. With free all ports can be bound, which needs a /proc/sys that can be written.
 func NetProgram(free bool) *program.Program {
 	p := program.New(2)
-	p.Add("net", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
+	ops.Unshare(p, "net", unix.CLONE_NEWNET, "CLONE_NEWNET")
 	netns.Loopback(p, 0)
 	if free {
 		netns.FreePorts(p, program.CWD(), "/proc/sys/")
