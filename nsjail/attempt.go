@@ -95,8 +95,8 @@ func (a *attempt) digestPlan(t *planTemplate, r program.Request) error {
 	h := sha256.New()
 	h.Write(sum)
 	for _, m := range a.plan.Passed { // the program does not contain the mounts passed by descriptor
-		src := a.plan.Host.Sources[m.Key]
-		fmt.Fprintf(h, "\n%q %#x %v %q %d %d %q %q", m.Key, m.Attr, m.IDMap, m.Target, src.Dev, src.Ino, src.Volume,
+		src := a.plan.Host.Sources.At(m.Source)
+		fmt.Fprintf(h, "\n%q %#x %v %q %d %d %q %q", m.Source, m.Attr, m.IDMap, m.Target, src.Dev, src.Ino, src.Volume,
 			src.Below)
 	}
 	a.digest = hex.EncodeToString(h.Sum(nil))

@@ -21,7 +21,7 @@ func noCOW(t *testing.T) string {
 	h, err := host.Look(&spec.Spec{Mounts: []spec.Mount{{Type: spec.MountCOW, Source: t.TempDir(), Target: "/work"}}})
 	must.Do(t, err)
 	defer h.Close()
-	src := h.Sources["mounts[0].source"]
+	src := h.Sources.Of(0)
 	if why := src.NoUpper + src.NoOverlay; why != "" {
 		return why
 	}

@@ -39,7 +39,7 @@ func (d *disks) open(s *spec.Spec, h *host.Host) (made host.Prepared, err error)
 		made.Scratch = filepath.Join(d.stores[scratchStore].Path, "upper")
 	}
 	for i, m := range s.COWs() {
-		lower, upper := h.Sources[spec.SourceKey(i)], h.Sources[spec.UpperKey(i)]
+		lower, upper := h.Sources.Of(i), h.Sources.At(host.UpperOf(i))
 		if upper == nil || lower.NoOverlay != "" || lower.NoUpper != "" { // Resolve returns the error
 			continue
 		}
@@ -54,11 +54,8 @@ func (d *disks) open(s *spec.Spec, h *host.Host) (made host.Prepared, err error)
 		if err = errors.Join(err, unix.Fstat(int(s.Dir.Fd()), &st)); err != nil {
 			return made, fmt.Errorf("%s: %w", s.Path, err)
 		}
-		if made.Sources == nil {
-			made.Sources = map[string]*host.Source{}
-		}
-		made.Sources[spec.UpperKey(i)] = &host.Source{Path: s.Path, Dev: uint64(st.Dev), Ino: st.Ino, Dir: true, Fd: fd,
-			UID: int(st.Uid), GID: int(st.Gid), Mode: st.Mode}
+		made.Sources.Put(host.UpperOf(i), &host.Source{Path: s.Path, Dev: uint64(st.Dev), Ino: st.Ino, Dir: true, Fd: fd,
+			UID: int(st.Uid), GID: int(st.Gid), Mode: st.Mode})
 	}
 	return made, nil
 }
@@ -83,7 +80,7 @@ func (d *disks) openStore(i int, m spec.Mount, mode uint32, h *host.Host) error 
 // add adds the next upper directory that arrives from the jail. The sources are still open.
 func (d *disks) add(p *plan.Plan, upper int) error {
 	i := p.Uppers[len(d.changes)]
-	src := p.Host.Sources[spec.SourceKey(i)]
+	src := p.Host.Sources.Of(i)
 	base, err := unix.Openat(src.Fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return errors.Join(&os.PathError{Op: "open", Path: src.Path, Err: err}, unix.Close(upper))

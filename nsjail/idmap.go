@@ -25,11 +25,11 @@ func (s *spawner) pass(p *plan.Plan, j *jail, h *passedFDs, prefix bool) (err er
 			continue
 		}
 		var fd int
-		switch src := p.Host.Sources[m.Key]; {
+		switch src := p.Host.Sources.At(m.Source); {
 		case src.Volume != "":
-			fd, err = s.volumes.mount(src, m.Attr)
+			fd, err = s.volumes.mount(m.Source, src, m.Attr)
 		case !p.Host.Drop:
-			fd, err = s.helper.Mount(m.Key, src, m.Attr)
+			fd, err = s.helper.Mount(m.Source, src, m.Attr)
 		default:
 			fd, err = s.clone(p, j, &m)
 		}
@@ -43,7 +43,7 @@ func (s *spawner) pass(p *plan.Plan, j *jail, h *passedFDs, prefix bool) (err er
 
 // clone makes a mount with the rights of the keeper, which is root: open_tree(2), mount_setattr(2).
 func (s *spawner) clone(p *plan.Plan, j *jail, m *plan.Passed) (int, error) {
-	src := p.Host.Sources[m.Key]
+	src := p.Host.Sources.At(m.Source)
 	fd, err := unix.OpenTree(src.Fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if err != nil {
 		return -1, idmapError("open_tree", src, p.Host, err)

@@ -87,14 +87,14 @@ func (t *planTemplate) sameSources(h *host.Host) bool {
 	if t.prefix.Plan.Host.ImageComplete && !h.ImageComplete { // a place in it has been removed
 		return false
 	}
-	for key, was := range t.prefix.Plan.Host.Sources {
-		if now := h.Sources[key]; now == nil || was.Content != now.Content || was.Copied != now.Copied ||
+	for id, was := range t.prefix.Plan.Host.Sources.All() {
+		if now := h.Sources.At(id); now == nil || was.Content != now.Content || was.Copied != now.Copied ||
 			now.Copied && was.Mode != now.Mode {
 			return false
 		}
 	}
 	for _, m := range t.prefix.Plan.Passed {
-		was, now := t.prefix.Plan.Host.Sources[m.Key], h.Sources[m.Key]
+		was, now := t.prefix.Plan.Host.Sources.At(m.Source), h.Sources.At(m.Source)
 		if now == nil || was.Dev != now.Dev || was.Ino != now.Ino || was.UID != now.UID || was.GID != now.GID {
 			return false
 		}

@@ -138,12 +138,12 @@ func (s *volumeHelper) open(h *host.Host, first *launcher.Launcher) error {
 }
 
 // mount clones the mount of a volume's directory for a jail.
-func (s *volumeHelper) mount(src *host.Source, attr uint64) (int, error) {
+func (s *volumeHelper) mount(source host.SourceID, src *host.Source, attr uint64) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.volumes[src.Volume]
 	if v == nil {
-		return -1, plan.NoVolume(src.Path, src.Volume)
+		return -1, plan.NoVolume(source, src.Volume)
 	}
 	p := program.New(3)
 	t := rootfs.VolumeTree(p, launcher.SlotUser, src.Below, attr)
@@ -151,24 +151,21 @@ func (s *volumeHelper) mount(src *host.Source, attr uint64) (int, error) {
 }
 
 // sources returns the volumes that the Spec's mounts name, as sources.
-func (s *volumeHelper) sources(jail *spec.Spec) (map[string]*host.Source, error) {
-	var list map[string]*host.Source
+func (s *volumeHelper) sources(jail *spec.Spec) (list host.Sources, err error) {
 	for i, m := range jail.Mounts {
 		if m.Type != spec.MountVolume {
 			continue
 		}
-		key := spec.SourceKey(i)
+		source := host.SourceOf(i)
 		id, dir, _ := strings.Cut(m.Source, "/")
 		s.mu.Lock()
 		v := s.volumes[id]
 		s.mu.Unlock()
 		if v == nil {
-			return nil, plan.NoVolume(key, id)
+			return list, plan.NoVolume(source, id)
 		}
-		if list == nil {
-			list = map[string]*host.Source{}
-		}
-		list[key] = &host.Source{Path: key, Dir: true, UID: v.uid, GID: v.gid, Fd: -1, Volume: id, Below: dir}
+		list.Put(source, &host.Source{Path: source.String(), Dir: true, UID: v.uid, GID: v.gid, Fd: -1, Volume: id,
+			Below: dir})
 	}
 	return list, nil
 }

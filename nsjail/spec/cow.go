@@ -3,7 +3,6 @@ package spec
 import (
 	"cmp"
 	"iter"
-	"strings"
 )
 
 // StoreDisk is the Mount.Store of a cow mount whose changes are kept on disk instead of in memory.
@@ -58,15 +57,3 @@ func (s *Spec) MayUseDisk() bool {
 
 // MayUseDisk reports whether the changes of a mount of COWs are kept on disk, or would be on an old kernel.
 func (m *Mount) MayUseDisk() bool { return m.Store == StoreDisk || m.Store == storeAny }
-
-// SourceKey is the key in Host.Sources of what a mount shows, or the root.
-func SourceKey(mount int) string {
-	if mount == Root {
-		return "rootfs"
-	}
-	return Index("mounts", mount) + ".source"
-}
-
-// UpperKey is the key in Host.Sources of the directory on disk for the changes of a mount of COWs; it is absent if they
-// are in memory.
-func UpperKey(mount int) string { return strings.TrimSuffix(SourceKey(mount), ".source") + ".upper" }

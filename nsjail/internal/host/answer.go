@@ -26,10 +26,10 @@ func Answer(ctx context.Context, until time.Time, s *spec.Spec) error {
 		if !m.Writes() || m.Type == spec.MountVolume {
 			continue
 		}
-		key := spec.SourceKey(i)
-		fd, err := r.openPath(key, m.Source, m.Source)
+		id := SourceOf(i)
+		fd, err := r.openPath(id, m.Source, m.Source)
 		if err == nil {
-			err = errors.Join(r.answers(key, m.Source, fd), unix.Close(fd))
+			err = errors.Join(r.answers(id, m.Source, fd), unix.Close(fd))
 		}
 		if _, silent := errors.AsType[*spec.Error](err); silent {
 			return err // Look reports the others

@@ -37,17 +37,17 @@ func (h *looker) copyBound(src *Source) error {
 		h.bound += int64(len(b))
 		src.Copied, src.Content = true, string(b)
 	case !errors.Is(err, errTooLarge):
-		return sourceError("mounts", src.Path, err, "name a readable file")
+		return fieldError("mounts", src.Path, err, "name a readable file")
 	}
 	return nil
 }
 
-func (h *looker) copyFile(key, path string) error {
+func (h *looker) copyFile(id SourceID, path string) error {
 	if len(h.remote.mounts) > 0 { // the file may be on one of them
 		var told *spec.Error
-		fd, err := h.remote.openPath(key, path, path)
+		fd, err := h.remote.openPath(id, path, path)
 		if err == nil {
-			err = h.remote.answers(key, path, fd)
+			err = h.remote.answers(id, path, fd)
 			_ = unix.Close(fd) // O_PATH
 		}
 		if errors.As(err, &told) {
@@ -57,13 +57,13 @@ func (h *looker) copyFile(key, path string) error {
 	b, err := readRegular(path, spec.MaxFileCopy)
 	switch {
 	case errors.Is(err, errNotRegular):
-		return sourceError(key, path, err, "name a regular file, or bind it")
+		return sourceError(id, path, err, "name a regular file, or bind it")
 	case errors.Is(err, errTooLarge):
-		return sourceError(key, path, err, "bind it with "+spec.ShowReadOnly("", "")+" instead")
+		return sourceError(id, path, err, "bind it with "+spec.ShowReadOnly("", "")+" instead")
 	case err != nil:
-		return sourceError(key, path, err, "name a readable file")
+		return sourceError(id, path, err, "name a readable file")
 	}
-	h.Sources[key] = &Source{Path: path, Content: string(b), Fd: -1, Stays: true}
+	h.Sources.Put(id, &Source{Path: path, Content: string(b), Fd: -1, Stays: true})
 	return nil
 }
 

@@ -100,9 +100,9 @@ func ReadProfile(name string) ([]byte, error) {
 	data, err := readRegular(name, seccomp.MaxSize)
 	switch {
 	case errors.Is(err, errNotRegular), errors.Is(err, errTooLarge):
-		return nil, sourceError("seccomp", name, err, "name a profile in JSON")
+		return nil, fieldError("seccomp", name, err, "name a profile in JSON")
 	case err != nil:
-		return nil, sourceError("seccomp", name, err, "name a readable profile, or use "+words.Set("seccomp", "default"))
+		return nil, fieldError("seccomp", name, err, "name a readable profile, or use "+words.Set("seccomp", "default"))
 	}
 	return data, nil
 }

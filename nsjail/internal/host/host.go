@@ -90,8 +90,8 @@ type Root struct {
 type Shown struct {
 	// Scratch is the directory that a payload without a mount namespace has for itself. The keeper makes it.
 	Scratch string `json:"scratch,omitempty"`
-	// Sources are the files behind Spec.Rootfs ("rootfs") and Spec.Mounts ("mounts[2].source").
-	Sources map[string]*Source `json:"sources,omitempty"`
+	// Sources are the files behind Spec.Rootfs and Spec.Mounts.
+	Sources Sources `json:"sources,omitzero"`
 	// Points are the mount points to be made in read-only directories.
 	Points []Points `json:"points,omitempty"`
 }

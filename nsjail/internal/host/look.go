@@ -18,7 +18,6 @@ func Look(s *spec.Spec) (*Host, error) {
 // a time unless that is zero.
 func LookWithin(ctx context.Context, until time.Time, s *spec.Spec) (*Host, error) {
 	h := newHost()
-	h.Sources = map[string]*Source{}
 	l := &looker{Host: h, spec: s, remote: remote{ctx: ctx, until: until}}
 	for _, step := range []func() error{h.lookVersion, func() error { return h.lookKernel(h.UID) },
 		func() error { return h.lookIdentity(h.Missing) }, l.lookTable, l.lookSystem, l.lookEnv,
@@ -36,9 +35,9 @@ func LookWithin(ctx context.Context, until time.Time, s *spec.Spec) (*Host, erro
 // variables, the guard and the sources of now. unchanged means that no mount of the caller's has changed since.
 func Again(ctx context.Context, until time.Time, s *spec.Spec, was *Host, unchanged bool) (*Host, error) {
 	h := *was
-	h.Sources, h.Partial, h.Env = map[string]*Source{}, nil, nil
+	h.Sources, h.Partial, h.Env = Sources{}, nil, nil
 	l := &looker{Host: &h, spec: s, remote: remote{ctx: ctx, until: until}}
-	root := was.Sources[spec.SourceKey(spec.Root)]
+	root := was.Sources.Of(spec.Root)
 	steps := []func() error{l.lookTable, l.lookEnv, l.lookSources, func() error { return h.lookGuard(s) }}
 	switch { // mounts below a source decide how it is shown
 	case len(s.Mounts) > 0:

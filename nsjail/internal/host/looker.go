@@ -26,7 +26,7 @@ type looker struct {
 // Close closes the files that Look has opened.
 func (h *Host) Close() error {
 	var errs []error
-	for _, s := range h.Sources {
+	for _, s := range h.Sources.All() {
 		if s.Fd > 0 {
 			errs = append(errs, unix.Close(s.Fd))
 			s.Fd = -1

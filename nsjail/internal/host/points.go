@@ -34,7 +34,7 @@ func (h *looker) lookPoints() {
 			}
 			p.base = h.System[k].Name
 		case j >= 0 && s.Mounts[j].Type == spec.MountBind && !s.Mounts[j].Writable && !s.Mounts[j].Live:
-			src, at := h.Sources[spec.SourceKey(j)], s.Mounts[j].Target
+			src, at := h.Sources.Of(j), s.Mounts[j].Target
 			if src == nil || !src.Dir || src.NoOverlay != "" || src.Root {
 				continue
 			}
@@ -72,7 +72,7 @@ func (h *Shown) ShowsDir(s *spec.Spec, i int) bool {
 	case spec.MountFile, spec.MountData:
 		return false
 	case spec.MountBind:
-		src := h.Sources[spec.SourceKey(i)]
+		src := h.Sources.Of(i)
 		return src == nil || src.Dir
 	}
 	return true

@@ -52,7 +52,8 @@ func TestPoints(t *testing.T) {
 		"a mount below":    {"", []spec.Mount{tmpfs("/usr/new")}, "1 1 0:1 / /usr/local rw", nil},
 		"and not there":    {"", []spec.Mount{tmpfs("/usr/lib/new")}, "1 1 0:1 / /usr/local rw", []Points{{Dir: "usr/lib", Names: []string{"new/"}}}},
 	} {
-		h := &Host{Root: Root{System: system}, Shown: Shown{Sources: map[string]*Source{"mounts[0].source": {Path: dir, Fd: fd, Dir: true}}}}
+		h := &Host{Root: Root{System: system}}
+		h.Sources.Put(SourceOf(0), &Source{Path: dir, Fd: fd, Dir: true})
 		l := &looker{Host: h, table: table(c.below), spec: &spec.Spec{Rootfs: spec.Rootfs{Path: c.root}, Mounts: c.mounts}}
 		l.lookPoints()
 		for i := range h.Points {

@@ -53,7 +53,7 @@ func (h *looker) lookProtect() error {
 	p := &protector{h: h, s: s, ids: map[string]fileID{}, held: map[string]string{}, links: map[fileID]string{},
 		makes: map[string]bool{}, walked: map[string]bool{}}
 	for i, m := range s.Mounts {
-		src := h.Sources[spec.SourceKey(i)]
+		src := h.Sources.Of(i)
 		if !m.Writes() || m.Type == spec.MountVolume {
 			continue
 		}

@@ -72,14 +72,14 @@ func remoteMounts(mountinfo []byte) (list []MountLine) {
 
 // openPath is open(2) with O_PATH. Where the machine has remote mounts, a path that the kernel does not have in memory
 // (RESOLVE_CACHED, ≥ 5.12) is asked for by a process of its own first.
-func (r *remote) openPath(key, source, path string) (int, error) {
+func (r *remote) openPath(id SourceID, source, path string) (int, error) {
 	if len(r.mounts) > 0 {
 		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolveCached}
 		if fd, err := unix.Openat2(unix.AT_FDCWD, path, &how); err == nil {
 			return fd, nil
 		}
 		if err := r.ask(path); err != nil {
-			return -1, r.silent(key, source, path, r.onTheWay(path), err)
+			return -1, r.silent(id, source, path, r.onTheWay(path), err)
 		}
 	}
 	return sys.Retry(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0) })
@@ -104,26 +104,26 @@ func (r *remote) onTheWay(path string) *MountLine {
 
 // answers returns an error if a remote mount at an open source, or below it, does not answer. Only then may calls on it
 // wait for its server.
-func (r *remote) answers(key, source string, fd int) error {
+func (r *remote) answers(id SourceID, source string, fd int) error {
 	if len(r.mounts) == 0 {
 		return nil
 	}
 	var st unix.Statx_t // the mount's id costs no request
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &st)
 	if err != nil {
-		return sourceError(key, source, err, "check the file system")
+		return sourceError(id, source, err, "check the file system")
 	}
 	real, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
 	if err != nil {
-		return sourceError(key, source, err, "check the file system")
+		return sourceError(id, source, err, "check the file system")
 	}
 	for i := range r.mounts {
 		m := &r.mounts[i]
-		if id := strconv.FormatUint(st.Mnt_id, 10); m.id != id && !(r.below && sys.Under(m.point(), real)) {
+		if mount := strconv.FormatUint(st.Mnt_id, 10); m.id != mount && !(r.below && sys.Under(m.point(), real)) {
 			continue
 		}
 		if err := r.ask(m.point()); err != nil {
-			return r.silent(key, source, real, m, err)
+			return r.silent(id, source, real, m, err)
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func (r *remote) answers(key, source string, fd int) error {
 var errSilent = errors.New("does not answer")
 
 // silent is the error about a mount. real is the absolute path of source.
-func (r *remote) silent(key, source, real string, m *MountLine, err error) error {
+func (r *remote) silent(id SourceID, source, real string, m *MountLine, err error) error {
 	name, kind := source, ""
 	if m != nil {
 		kind = " (" + m.Fstype + ")"
@@ -140,8 +140,8 @@ func (r *remote) silent(key, source, real string, m *MountLine, err error) error
 			name = strings.TrimSuffix(source, "/") + name[len(strings.TrimSuffix(real, "/")):]
 		}
 	}
-	e := spec.HostError(key, words.Quote(name)+kind+" "+err.Error(), "start the server of this file system again, "+
-		"or unmount it: umount -l, or fusermount -u")
+	e := spec.HostError(id.String(), words.Quote(name)+kind+" "+err.Error(), "start the server of this file system "+
+		"again, or unmount it: umount -l, or fusermount -u")
 	if r.ctx != nil && r.ctx.Err() != nil {
 		return errors.Join(e, r.ctx.Err())
 	}

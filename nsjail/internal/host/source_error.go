@@ -7,9 +7,14 @@ import (
 	"brig/nsjail/spec"
 )
 
-// sourceError returns the error for a path of the host that the Spec names under a key.
-func sourceError[R ~string](key, path string, err error, remedy R) error {
-	e := &spec.Error{Fault: spec.FaultCaller, Op: key, Detail: words.Plain(words.Quote(path)),
+// sourceError returns the error for the path of a source.
+func sourceError[R ~string](id SourceID, path string, err error, remedy R) error {
+	return fieldError(id.String(), path, err, remedy)
+}
+
+// fieldError returns the error for a path of the host that a field of the Spec names.
+func fieldError[R ~string](field, path string, err error, remedy R) error {
+	e := &spec.Error{Fault: spec.FaultCaller, Op: field, Detail: words.Plain(words.Quote(path)),
 		Remedy: words.TextOf(remedy)}
 	if !errors.As(err, &e.Errno) {
 		e.Detail += ": " + words.Plain(err.Error())

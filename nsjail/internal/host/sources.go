@@ -27,17 +27,17 @@ func (h *looker) lookSources() error {
 		}
 	}
 	for i, m := range s.Mounts {
-		key := spec.SourceKey(i)
+		id := SourceOf(i)
 		switch m.Type {
 		case spec.MountBind:
-			src, err := h.openMount(key, m)
+			src, err := h.openMount(id, m)
 			if err != nil {
 				return err
 			}
 			if s.Tier == spec.TierProcess { // it can make no socket, and the file is not shown elsewhere
 				continue
 			}
-			if err := h.channels(key, m, src); err != nil {
+			if err := h.channels(id, m, src); err != nil {
 				return err
 			}
 			if !m.Writable && !m.Live && !src.Dir {
@@ -46,15 +46,15 @@ func (h *looker) lookSources() error {
 				}
 			}
 		case spec.MountCOW:
-			src, err := h.openMount(key, m)
+			src, err := h.openMount(id, m)
 			if err != nil {
 				return err
 			}
 			if !src.Dir {
-				return sourceError(key, m.Source, unix.ENOTDIR, "name a directory, or show the file with "+spec.ShowFile())
+				return sourceError(id, m.Source, unix.ENOTDIR, "name a directory, or show the file with "+spec.ShowFile())
 			}
 		case spec.MountFile:
-			if err := h.copyFile(key, m.Source); err != nil {
+			if err := h.copyFile(id, m.Source); err != nil {
 				return err
 			}
 		}
@@ -73,12 +73,12 @@ func (h *looker) lookSources() error {
 
 // lookImage opens the tree of Spec.Rootfs.
 func (h *looker) lookImage() error {
-	src, err := h.open("rootfs", h.spec.Rootfs.Path)
+	src, err := h.open(SourceOf(spec.Root), h.spec.Rootfs.Path)
 	if err != nil {
 		return err
 	}
 	if !src.Dir {
-		return sourceError("rootfs.path", h.spec.Rootfs.Path, unix.ENOTDIR, "name a directory tree")
+		return fieldError("rootfs.path", h.spec.Rootfs.Path, unix.ENOTDIR, "name a directory tree")
 	}
 	h.ImageLacks = h.lacking(src, h.spec.Net)
 	h.ImageComplete = h.complete(src, h.spec)
@@ -91,26 +91,26 @@ func (h *looker) lookRoot(was *Source) error {
 	s := h.spec
 	fd, err := unix.Open(was.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return sourceError("rootfs", s.Rootfs.Path, err, "name a path that exists")
+		return sourceError(SourceOf(spec.Root), s.Rootfs.Path, err, "name a path that exists")
 	}
 	src := *was
 	src.Fd = fd
-	h.Sources["rootfs"] = &src
+	h.Sources.Put(SourceOf(spec.Root), &src)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return sourceError("rootfs", s.Rootfs.Path, err, "check the file system")
+		return sourceError(SourceOf(spec.Root), s.Rootfs.Path, err, "check the file system")
 	}
 	src.Dev, src.Ino, src.UID, src.GID = uint64(st.Dev), st.Ino, int(st.Uid), int(st.Gid)
 	h.ImageComplete = h.ImageComplete && h.complete(&src, s)
 	return nil
 }
 
-func (h *looker) open(key, path string) (*Source, error) {
+func (h *looker) open(id SourceID, path string) (*Source, error) {
 	abs, err := sys.Abs(path)
 	if err != nil {
-		return nil, sourceError(key, path, err, "name a path that exists")
+		return nil, sourceError(id, path, err, "name a path that exists")
 	}
-	fd, err := h.remote.openPath(key, path, abs)
+	fd, err := h.remote.openPath(id, path, abs)
 	var told *spec.Error
 	if errors.As(err, &told) {
 		return nil, err
@@ -118,39 +118,39 @@ func (h *looker) open(key, path string) (*Source, error) {
 	if err != nil {
 		remedy := "name a path that exists"
 		switch {
-		case errors.Is(err, unix.ENOENT) && strings.HasPrefix(key, "mounts["):
+		case errors.Is(err, unix.ENOENT) && id.Mount != spec.Root:
 			remedy += ", or make a directory first: mkdir -p " + words.Quote(path)
 		case errors.Is(err, unix.EACCES):
 			remedy = "give this user search permission on every directory of the path"
 		}
-		return nil, sourceError(key, path, err, remedy)
+		return nil, sourceError(id, path, err, remedy)
 	}
-	return h.examine(key, path, &Source{Path: abs, Fd: fd})
+	return h.examine(id, path, &Source{Path: abs, Fd: fd})
 }
 
 // openMount opens the source of a bind or a cow. A file that the caller holds is not looked up again: the path may lead
 // to another one by now. Where the jail opens the path itself, it checks that it has got this file.
-func (h *looker) openMount(key string, m spec.Mount) (*Source, error) {
+func (h *looker) openMount(id SourceID, m spec.Mount) (*Source, error) {
 	if m.Held == nil {
-		return h.open(key, m.Source)
+		return h.open(id, m.Source)
 	}
 	fd, err := unix.FcntlInt(m.Held.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return nil, sourceError(key, m.Source, err, "keep the file open until the jail has started")
+		return nil, sourceError(id, m.Source, err, "keep the file open until the jail has started")
 	}
-	return h.examine(key, m.Source, &Source{Path: m.Source, Fd: fd})
+	return h.examine(id, m.Source, &Source{Path: m.Source, Fd: fd})
 }
 
 // examine adds an open source to the Host, with its type, device and inode from fstat(2).
-func (h *looker) examine(key, path string, src *Source) (*Source, error) {
-	h.Sources[key] = src
+func (h *looker) examine(id SourceID, path string, src *Source) (*Source, error) {
+	h.Sources.Put(id, src)
 	fd, abs := src.Fd, src.Path
-	if err := h.remote.answers(key, path, fd); err != nil {
+	if err := h.remote.answers(id, path, fd); err != nil {
 		return nil, err
 	}
 	var st, root unix.Stat_t
 	if err := errors.Join(unix.Fstat(fd, &st), unix.Stat("/", &root)); err != nil {
-		return nil, sourceError(key, path, err, "check the file system")
+		return nil, sourceError(id, path, err, "check the file system")
 	}
 	src.Dev, src.Ino, src.UID, src.GID = uint64(st.Dev), st.Ino, int(st.Uid), int(st.Gid)
 	src.Mode = st.Mode
@@ -166,10 +166,10 @@ func (h *looker) examine(key, path string, src *Source) (*Source, error) {
 	case unix.S_IFREG:
 		src.NoOverlay = "it is a file of more than " + spec.Bytes(MaxBoundCopy).String()
 	case unix.S_IFSOCK:
-		return nil, sourceError(key, path, errors.New("is a socket: the payload could talk to the host through it"),
+		return nil, sourceError(id, path, errors.New("is a socket: the payload could talk to the host through it"),
 			"do not share it")
 	default:
-		return nil, sourceError(key, path, errors.New("is neither a directory nor a regular file"),
+		return nil, sourceError(id, path, errors.New("is neither a directory nor a regular file"),
 			"share a directory or a file")
 	}
 	return src, nil
@@ -198,7 +198,7 @@ func (h *looker) lookOwner() error {
 		return nil
 	}
 	for i, m := range s.Mounts {
-		src := h.Sources[spec.SourceKey(i)]
+		src := h.Sources.Of(i)
 		if m.Type != spec.MountCOW && (m.Type != spec.MountBind || !m.Writable) || src.UID == 0 {
 			continue
 		}

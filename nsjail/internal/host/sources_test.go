@@ -18,7 +18,7 @@ import (
 func looks(t *testing.T, s *spec.Spec) *looker {
 	t.Helper()
 	h := newHost()
-	h.PayloadUID, h.PayloadGID, h.Sources = h.UID, h.GID, map[string]*Source{}
+	h.PayloadUID, h.PayloadGID = h.UID, h.GID
 	t.Cleanup(func() { must.Do(t, h.Close()) })
 	return &looker{Host: h, spec: s}
 }
@@ -54,11 +54,11 @@ func TestOpenSources(t *testing.T) {
 		"nowhere": {refused: true, errno: unix.ENOENT}, "file/x": {refused: true, errno: unix.ENOTDIR},
 	} {
 		l := looks(t, &spec.Spec{})
-		src, err := l.open("mounts[0].source", filepath.Join(dir, name))
+		src, err := l.open(SourceOf(0), filepath.Join(dir, name))
 		if op, errno := opOf(err); (err != nil) != c.refused || c.refused && (op != "mounts[0].source" || errno != c.errno) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !c.refused && (src.Dir != c.dir || src.Fd < 0 || src.Ino == 0 || l.Sources["mounts[0].source"] != src) {
+		if !c.refused && (src.Dir != c.dir || src.Fd < 0 || src.Ino == 0 || l.Sources.Of(0) != src) {
 			t.Errorf("%s: %+v", name, src)
 		}
 	}
@@ -74,7 +74,7 @@ func TestHeldSources(t *testing.T) {
 	l := looks(t, &spec.Spec{})
 	m := bind(dir+"/was", "/d", false)
 	m.Held = &spec.Held{File: f, Name: "d"}
-	src := must.Get(l.openMount("mounts[0].source", m))(t)
+	src := must.Get(l.openMount(SourceOf(0), m))(t)
 	var gone unix.Stat_t
 	if err := unix.Stat(dir+"/gone", &gone); err != nil || src.Ino != gone.Ino || !src.Dir {
 		t.Errorf("%+v, %v", src, err)
@@ -88,8 +88,8 @@ func TestCopyBound(t *testing.T) {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o644))
 	}
 	l := looks(t, &spec.Spec{})
-	copies := func(key, path string) bool {
-		src := must.Get(l.open(key, path))(t)
+	copies := func(mount int, path string) bool {
+		src := must.Get(l.open(SourceOf(mount), path))(t)
 		must.Do(t, l.copyBound(src))
 		return src.Copied
 	}
@@ -97,11 +97,11 @@ func TestCopyBound(t *testing.T) {
 		name string
 		want bool
 	}{{"small", true}, {"large", false}, {"half", true}, {"half", false}} { // the last is one too many
-		if got := copies(spec.SourceKey(i), filepath.Join(dir, c.name)); got != c.want {
+		if got := copies(i, filepath.Join(dir, c.name)); got != c.want {
 			t.Errorf("%d, %s: %v", i, c.name, got)
 		}
 	}
-	if copies("proc", "/proc/self/status") {
+	if copies(9, "/proc/self/status") {
 		t.Error("a file of procfs is copied")
 	}
 }
@@ -111,12 +111,12 @@ func TestCopyFile(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, errors.Join(os.WriteFile(dir+"/f", []byte("content"), 0o600), unix.Mkfifo(dir+"/fifo", 0o600), os.WriteFile(dir+"/big", make([]byte, spec.MaxFileCopy+1), 0o600)))
 	l := looks(t, &spec.Spec{})
-	must.Do(t, l.copyFile("k", dir+"/f"))
-	if src := l.Sources["k"]; src.Content != "content" || src.Fd != -1 || !src.Stays {
+	must.Do(t, l.copyFile(SourceOf(0), dir+"/f"))
+	if src := l.Sources.Of(0); src.Content != "content" || src.Fd != -1 || !src.Stays {
 		t.Errorf("%+v", src)
 	}
 	for _, name := range []string{"fifo", "big", "nowhere", "."} {
-		if err := l.copyFile("k", filepath.Join(dir, name)); err == nil {
+		if err := l.copyFile(SourceOf(0), filepath.Join(dir, name)); err == nil {
 			t.Errorf("%s is read", name)
 		}
 	}
@@ -155,8 +155,8 @@ func TestChannels(t *testing.T) {
 			s.Optional = []string{c.option}
 		}
 		l := looks(t, s)
-		src := must.Get(l.openMount(spec.SourceKey(0), m))(t)
-		err := l.channels(spec.SourceKey(0), m, src)
+		src := must.Get(l.openMount(SourceOf(0), m))(t)
+		err := l.channels(SourceOf(0), m, src)
 		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
@@ -184,7 +184,7 @@ func TestHardLinks(t *testing.T) {
 		s := &spec.Spec{Mounts: []spec.Mount{bind(dir, "/w", true), bind(dir+"/in", "/w/in", false)}}
 		l := looks(t, s)
 		for i, m := range s.Mounts {
-			must.Get(l.openMount(spec.SourceKey(i), m))(t)
+			must.Get(l.openMount(SourceOf(i), m))(t)
 		}
 		if err := l.hardLinks(); (err != nil) != c.want || err != nil && !strings.Contains(err.Error(), "a hard link") {
 			t.Errorf("%s: %v", name, err)
@@ -213,7 +213,7 @@ func TestLookOwner(t *testing.T) {
 		if c.missing != "" {
 			l.Missing["idmap"] = c.missing
 		}
-		l.Sources[spec.SourceKey(0)] = &Source{Path: "/d", UID: c.uid, GID: c.gid, Fd: -1}
+		l.Sources.Put(SourceOf(0), &Source{Path: "/d", UID: c.uid, GID: c.gid, Fd: -1})
 		must.Do(t, l.lookOwner())
 		if got := [3]int{l.Owner, l.PayloadUID, l.PayloadGID}; got != c.owner {
 			t.Errorf("%s: %v, want %v", name, got, c.owner)
@@ -239,7 +239,7 @@ func TestContains(t *testing.T) {
 		want          bool
 	}{"below": {"/a", "/a/b", true}, "the same": {"/a", "/a", true}, "above": {"/a/b", "/a", false}} {
 		l := looks(t, &spec.Spec{})
-		src := must.Get(l.open("k", dir+c.source))(t)
+		src := must.Get(l.open(SourceOf(0), dir+c.source))(t)
 		fd := must.Get(unix.Open(dir+c.store, unix.O_PATH|unix.O_CLOEXEC, 0))(t)
 		must.Do(t, errors.Join(src.contains(fd), unix.Close(fd)))
 		if (src.NoUpper != "") != c.want {

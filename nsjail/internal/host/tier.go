@@ -39,8 +39,8 @@ func (h *looker) lookTier() error {
 		return err
 	}
 	for i, m := range s.Mounts {
-		if src := h.Sources[spec.SourceKey(i)]; m.Writable && src.Permits(h.PayloadUID, h.PayloadGID)&2 == 0 && h.Drop {
-			return spec.CallerError(spec.SourceKey(i), words.Quote(m.Source)+" is not writable for uid "+
+		if src := h.Sources.Of(i); m.Writable && src.Permits(h.PayloadUID, h.PayloadGID)&2 == 0 && h.Drop {
+			return spec.CallerError(SourceOf(i).String(), words.Quote(m.Source)+" is not writable for uid "+
 				strconv.Itoa(h.PayloadUID)+", as whom root's payload runs",
 				"use a directory of an ordinary user, as whom the payload then runs, or one that everybody may write to")
 		}

@@ -16,7 +16,7 @@ func (h *looker) tierGit() error {
 	s := h.spec
 	var dirs, fields []string
 	for i, m := range s.Mounts {
-		src := h.Sources[spec.SourceKey(i)]
+		src := h.Sources.Of(i)
 		if !m.Writable || s.Git == spec.GitRW || src == nil {
 			continue
 		}
@@ -24,7 +24,7 @@ func (h *looker) tierGit() error {
 		if err != nil {
 			return err
 		}
-		dirs, fields = append(dirs, real), append(fields, spec.SourceKey(i))
+		dirs, fields = append(dirs, real), append(fields, SourceOf(i).String())
 	}
 	if len(dirs) == 0 {
 		return nil

@@ -22,12 +22,12 @@ const maxWalk = 4096
 // channels refuses a bind through which the payload could reach a process of the host: a read-only mount stops neither
 // connect(2) to a socket nor open(2) of a FIFO for writing. A private overlay does, so only what is shared live is
 // searched.
-func (h *looker) channels(key string, m spec.Mount, src *Source) error {
+func (h *looker) channels(id SourceID, m spec.Mount, src *Source) error {
 	s := h.spec
 	if !src.Dir || slices.Contains(s.Optional, "sockets") || !m.Writable && !m.Live && src.NoOverlay == "" {
 		return nil
 	}
-	return h.walk(key, m.Source, src, func(dirfd int, path string, e os.DirEntry) error {
+	return h.walk(id, m.Source, src, func(dirfd int, path string, e os.DirEntry) error {
 		what := ""
 		switch {
 		case e.Type()&(os.ModeNamedPipe|os.ModeSocket) == 0 || h.closed(s, src, dirfd, e.Name()):
@@ -39,7 +39,7 @@ func (h *looker) channels(key string, m spec.Mount, src *Source) error {
 		default:
 			return nil
 		}
-		return sourceError(key, m.Source, fmt.Errorf("holds a %s, %s: the payload could talk to the host through it",
+		return sourceError(id, m.Source, fmt.Errorf("holds a %s, %s: the payload could talk to the host through it",
 			what, words.Quote(path)),
 			"remove it"+words.Clause(", share the tree with "+spec.ShowInput())+
 				words.Clause(", or list sockets under "+words.Field("optional")))
@@ -98,17 +98,18 @@ func (h *looker) hardLinks() error {
 			if m.Type != spec.MountBind || m.Writable || !inside(m.Target) {
 				continue
 			}
-			if err := h.linkedFiles(spec.SourceKey(j), m, linked); err != nil {
+			if err := h.linkedFiles(SourceOf(j), m, linked); err != nil {
 				return err
 			}
 		}
-		key := spec.SourceKey(i)
-		if len(linked) == 0 || !h.Sources[key].Dir {
+		id := SourceOf(i)
+		src := h.Sources.At(id)
+		if len(linked) == 0 || !src.Dir {
 			continue
 		}
-		err := h.walk(key, w.Source, h.Sources[key], func(dirfd int, path string, e os.DirEntry) error {
-			id, _ := identify(dirfd, e)
-			protected, found := linked[id]
+		err := h.walk(id, w.Source, src, func(dirfd int, path string, e os.DirEntry) error {
+			file, _ := identify(dirfd, e)
+			protected, found := linked[file]
 			at := filepath.Join(w.Target, path)
 			for _, m := range s.Mounts {
 				found = found && !(inside(m.Target) && (at == m.Target || strings.HasPrefix(at, m.Target+"/")))
@@ -116,7 +117,7 @@ func (h *looker) hardLinks() error {
 			if !found {
 				return nil
 			}
-			return sourceError(key, w.Source, fmt.Errorf("holds %s, which is the same file as the protected %s "+
+			return sourceError(id, w.Source, fmt.Errorf("holds %s, which is the same file as the protected %s "+
 				"(a hard link)", words.Quote(path), words.Quote(protected)),
 				breakLink(filepath.Join(w.Source, path)))
 		})
@@ -128,21 +129,21 @@ func (h *looker) hardLinks() error {
 }
 
 // linkedFiles adds the files of a read-only bind that have more than one name.
-func (h *looker) linkedFiles(key string, m spec.Mount, to map[fileID]string) error {
-	src := h.Sources[key]
+func (h *looker) linkedFiles(id SourceID, m spec.Mount, to map[fileID]string) error {
+	src := h.Sources.At(id)
 	if !src.Dir {
 		var st unix.Stat_t
 		if err := unix.Fstat(src.Fd, &st); err != nil {
-			return sourceError(key, m.Source, err, "check the file system")
+			return sourceError(id, m.Source, err, "check the file system")
 		}
 		if st.Nlink > 1 {
 			to[fileID{uint64(st.Dev), st.Ino}] = m.Target
 		}
 		return nil
 	}
-	return h.walk(key, m.Source, src, func(dirfd int, path string, e os.DirEntry) error {
-		if id, links := identify(dirfd, e); links > 1 {
-			to[id] = filepath.Join(m.Target, path)
+	return h.walk(id, m.Source, src, func(dirfd int, path string, e os.DirEntry) error {
+		if file, links := identify(dirfd, e); links > 1 {
+			to[file] = filepath.Join(m.Target, path)
 		}
 		return nil
 	})
@@ -161,12 +162,12 @@ func identify(dirfd int, e os.DirEntry) (id fileID, links uint64) {
 type visitor func(dirfd int, path string, e os.DirEntry) error
 
 // walk visits the first maxWalk entries of a source's tree, and notes if there are more.
-func (h *looker) walk(key, source string, src *Source, visit visitor) error {
+func (h *looker) walk(id SourceID, source string, src *Source, visit visitor) error {
 	seen := 0
 	err := walk(src.Fd, ".", "", &seen, 0, visit)
 	var e *spec.Error
 	if err != nil && !errors.As(err, &e) {
-		return sourceError(key, source, err, "make the tree readable"+
+		return sourceError(id, source, err, "make the tree readable"+
 			words.Clause(", or list sockets under "+words.Field("optional")))
 	}
 	if err == nil && seen >= maxWalk {

@@ -45,7 +45,7 @@ func StoreDir() (string, error) {
 // lookUpper finds out whether the changes of a mount can be kept where they are to be. For those on disk it adds the
 // directory, which is made when the jail is.
 func (h *looker) lookUpper(mount int, m spec.Mount) error {
-	lower := h.Sources[spec.SourceKey(mount)]
+	lower := h.Sources.Of(mount)
 	if m.Store != spec.StoreDisk {
 		if lower.NoUpper = noTmpfsUpper(); lower.NoUpper == "" || !m.MayUseDisk() {
 			return nil
@@ -56,8 +56,8 @@ func (h *looker) lookUpper(mount int, m spec.Mount) error {
 	if err != nil {
 		return err
 	}
-	h.Sources[spec.UpperKey(mount)] = &Source{Path: filepath.Join(dir, "N"), Dir: true, Fd: -1, Ino: 1, UID: h.PayloadUID,
-		GID: h.PayloadGID}
+	h.Sources.Put(UpperOf(mount), &Source{Path: filepath.Join(dir, "N"), Dir: true, Fd: -1, Ino: 1, UID: h.PayloadUID,
+		GID: h.PayloadGID})
 	at := dir // the last directory that exists
 	fd, err := unix.Open(at, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	for ; errors.Is(err, unix.ENOENT); fd, err = unix.Open(at, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) {

@@ -20,11 +20,11 @@ type layers struct {
 
 // upper returns the directory on disk for the changes of an overlay, or nil for those in memory.
 func (l *layers) upper(x *sources, i int, m spec.Mount) (dir *rootfs.Source) {
-	if x.host.Sources[spec.UpperKey(i)] == nil {
+	if x.host.Sources.At(host.UpperOf(i)) == nil {
 		l.memory = true
 	} else {
 		l.onDisk = true
-		dir = x.store(spec.UpperKey(i), m.Target)
+		dir = x.store(host.UpperOf(i), m.Target)
 		if m.Store != spec.StoreDisk {
 			x.out.note("the changes of the root are kept on disk, since in memory they take Linux 6.6")
 		}
@@ -81,10 +81,10 @@ func noIDMapLayer(h *host.Host) string {
 // write to the source.
 func (x *mounts) cow(e *rootfs.Entry, i int, m spec.Mount) {
 	h := x.host
-	src := h.Sources[spec.SourceKey(i)]
+	src := h.Sources.Of(i)
 	mayOverlay(&x.sources, i, m, src)
 	e.Kind, e.Attr, e.Mode = rootfs.COW, attrRead, src.Mode&0o1777
-	e.Source = x.source(spec.SourceKey(i), m.Target, e.Attr, false)
+	e.Source = x.source(host.SourceOf(i), m.Target, e.Attr, false)
 	e.Upper, x.layers.sent = x.layers.upper(&x.sources, i, m), append(x.layers.sent, i)
 	e.Size, e.Inodes = int64(m.Size), m.Inodes
 	for _, p := range h.Protected {

@@ -27,7 +27,7 @@ func canDetachMounts(in *input) bool {
 func (p *Plan) SourcesStay() bool { return sourcesStay(p.Host) }
 
 func sourcesStay(h *host.Host) bool {
-	for _, src := range h.Sources {
+	for _, src := range h.Sources.All() {
 		if !src.Stays && !src.Copied {
 			return false
 		}

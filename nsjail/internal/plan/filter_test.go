@@ -212,7 +212,7 @@ func TestShapeOf(t *testing.T) {
 func TestCanDetachMounts(t *testing.T) {
 	forked := func(_ *spec.Spec, _ *host.Host, m *Mode) { m.Forked = true }
 	bound := mounted(spec.Mount{Type: spec.MountBind, Source: "/s", Target: "/in"})
-	stays := func(_ *spec.Spec, h *host.Host, _ *Mode) { h.Sources[spec.SourceKey(0)].Stays = true }
+	stays := func(_ *spec.Spec, h *host.Host, _ *Mode) { h.Sources.Of(0).Stays = true }
 	for name, c := range map[string]struct {
 		in   *input
 		want bool

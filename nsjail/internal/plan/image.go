@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"brig/internal/words"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 	"brig/rootfs"
 )
@@ -32,11 +33,11 @@ func (t *tree) image(x *sources) {
 
 // take makes the caller's directory the root, and decides where the changes of a writable one go.
 func (t *tree) take(x *sources, img *rootfs.Image) {
-	src := x.host.Sources[spec.SourceKey(spec.Root)]
+	src := x.host.Sources.Of(spec.Root)
 	img.Overlay = x.out.require(x.Spec, "overlay", "a layer of the jail's own", words.Plain(cmp.Or(src.NoOverlay,
 		noIDMapLayer(x.host))), "bind")
 	img.Complete = x.host.ImageComplete
-	img.Source = x.source(spec.SourceKey(spec.Root), "/", attrRead, false)
+	img.Source = x.source(host.SourceOf(spec.Root), "/", attrRead, false)
 	if !img.Writable {
 		return
 	}

@@ -144,10 +144,10 @@ func TestKeepLimits(t *testing.T) {
 func TestIntake(t *testing.T) {
 	fds := newIntake()
 	first := fds.slots(3)
-	mount := fds.pass(Passed{Key: "mounts[0].source"})
+	mount := fds.pass(Passed{})
 	fds.suffix = true
-	later := fds.pass(Passed{Key: "mounts[1].source"})
-	if mount != first+3 || later != mount+1 || !fds.passed[0].InPrefix || fds.passed[1].InPrefix {
+	later := fds.pass(Passed{Source: host.SourceOf(1)})
+	if mount != first+3 || later != mount+1 || !fds.passed[0].InPrefix || fds.passed[1].InPrefix || fds.passed[1].Source.Mount != 1 {
 		t.Errorf("%d, %d, %d: %+v", first, mount, later, fds.passed)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brig/internal/words"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
 	"brig/rootfs"
 
@@ -37,7 +38,7 @@ func decideMounts(in *input, root layers, fds *intake, out *report) ([]rootfs.En
 
 // add adds one mount.
 func (x *mounts) add(i int, m spec.Mount) {
-	label, key := spec.Index("mounts", i), spec.SourceKey(i)
+	label, id := spec.Index("mounts", i), host.SourceOf(i)
 	e := rootfs.Entry{Label: label, Target: strings.TrimPrefix(m.Target, "/"), NoLinks: x.pin(i)}
 	switch m.Type {
 	case spec.MountTmpfs:
@@ -50,13 +51,13 @@ func (x *mounts) add(i int, m spec.Mount) {
 	case spec.MountSymlink:
 		e.Kind, e.Text = rootfs.Symlink, m.Source
 	case spec.MountFile:
-		e.Kind, e.Text, e.Mode = rootfs.File, x.host.Sources[key].Content, mode(m.Mode, 0o444)
+		e.Kind, e.Text, e.Mode = rootfs.File, x.host.Sources.At(id).Content, mode(m.Mode, 0o444)
 	case spec.MountData:
 		e.Kind, e.Text, e.Mode = rootfs.File, m.Content, mode(m.Mode, 0o444)
 	case spec.MountVolume:
-		x.volume(&e, key, m)
+		x.volume(&e, id, m)
 	case spec.MountBind:
-		x.bind(&e, key, m)
+		x.bind(&e, id, m)
 	case spec.MountCOW:
 		x.cow(&e, i, x.COW(i))
 	}
@@ -120,14 +121,14 @@ func (x *mounts) hold(e rootfs.Entry) {
 	x.entries = append(x.entries, e)
 }
 
-func (x *mounts) bind(e *rootfs.Entry, key string, m spec.Mount) {
-	src := x.host.Sources[key]
+func (x *mounts) bind(e *rootfs.Entry, id host.SourceID, m spec.Mount) {
+	src := x.host.Sources.At(id)
 	if src.Copied {
 		e.Kind, e.Text, e.Mode = rootfs.File, src.Content, 0o444|src.Mode&0o111
 		return
 	}
 	e.Kind, e.Attr = rootfs.Bind, attrOf(m)
-	e.Source = x.source(key, m.Target, e.Attr, m.Plain)
+	e.Source = x.source(id, m.Target, e.Attr, m.Plain)
 	switch why := cmp.Or(src.NoOverlay, noIDMapLayer(x.host)); {
 	case m.Writable || m.Live:
 	case why == "":
@@ -152,12 +153,12 @@ func attrOf(m spec.Mount) uint64 {
 }
 
 // volume shows a Volume's directory, which the volume's launcher makes and the keeper passes.
-func (x *mounts) volume(e *rootfs.Entry, key string, m spec.Mount) {
-	if x.host.Sources[key] == nil {
-		id, _, _ := strings.Cut(m.Source, "/")
-		x.out.fail(NoVolume(key, id))
+func (x *mounts) volume(e *rootfs.Entry, id host.SourceID, m spec.Mount) {
+	if x.host.Sources.At(id) == nil {
+		name, _, _ := strings.Cut(m.Source, "/")
+		x.out.fail(NoVolume(id, name))
 	}
 	e.Kind, e.Attr = rootfs.Bind, attrOf(m)
 	e.Source = rootfs.Source{Path: m.Source, Dir: true, Passed: true,
-		FD: x.fds.pass(Passed{Key: key, Attr: e.Attr, Target: m.Target})}
+		FD: x.fds.pass(Passed{Source: id, Attr: e.Attr, Target: m.Target})}
 }

@@ -38,7 +38,7 @@ func mounted(list ...spec.Mount) func(*spec.Spec, *host.Host, *Mode) {
 		s.Mounts = list
 		for i, m := range list {
 			if m.Source != "" && m.Type != spec.MountSymlink && m.Type != spec.MountVolume {
-				h.Sources[spec.SourceKey(i)] = &host.Source{Path: m.Source, Dir: true, UID: h.UID, GID: h.GID, Mode: 0o755, Content: "text"}
+				h.Sources.Put(host.SourceOf(i), &host.Source{Path: m.Source, Dir: true, UID: h.UID, GID: h.GID, Mode: 0o755, Content: "text"})
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func TestDecideMounts(t *testing.T) {
 		return spec.Mount{Type: spec.MountBind, Source: "/s", Target: target, Writable: writable}
 	}
 	source := func(change func(*host.Source)) func(*spec.Spec, *host.Host, *Mode) {
-		return func(_ *spec.Spec, h *host.Host, _ *Mode) { change(h.Sources[spec.SourceKey(0)]) }
+		return func(_ *spec.Spec, h *host.Host, _ *Mode) { change(h.Sources.Of(0)) }
 	}
 	protect := func(targets ...string) func(*spec.Spec, *host.Host, *Mode) {
 		return func(_ *spec.Spec, h *host.Host, _ *Mode) {
@@ -107,8 +107,8 @@ func TestDecideMountsKeepsTheHost(t *testing.T) {
 func TestSources(t *testing.T) {
 	mount := mounted(spec.Mount{Type: spec.MountBind, Source: "/s", Target: "/in"})
 	unmapped := without("idmap", "CAP_SYS_ADMIN is missing")
-	open := func(_ *spec.Spec, h *host.Host, _ *Mode) { h.Sources[spec.SourceKey(0)].Mode = 0o755 }
-	closed := func(_ *spec.Spec, h *host.Host, _ *Mode) { h.Sources[spec.SourceKey(0)].Mode = 0o700 }
+	open := func(_ *spec.Spec, h *host.Host, _ *Mode) { h.Sources.Of(0).Mode = 0o755 }
+	closed := func(_ *spec.Spec, h *host.Host, _ *Mode) { h.Sources.Of(0).Mode = 0o700 }
 	for name, c := range map[string]struct {
 		in     *input
 		plain  bool
@@ -125,7 +125,7 @@ func TestSources(t *testing.T) {
 	} {
 		out, fds := newReport(), newIntake()
 		x := &sources{c.in, &out, &fds}
-		got := x.source(spec.SourceKey(0), "/in", attrRead, c.plain)
+		got := x.source(host.SourceOf(0), "/in", attrRead, c.plain)
 		mapped := []bool{}
 		for _, p := range fds.passed {
 			mapped = append(mapped, p.IDMap)
@@ -139,7 +139,7 @@ func TestSources(t *testing.T) {
 // What enforces the changes of several overlays is told of all of them.
 func TestLayers(t *testing.T) {
 	in := asked()
-	in.host.Sources[spec.UpperKey(1)] = &host.Source{Path: "/store"}
+	in.host.Sources.Put(host.UpperOf(1), &host.Source{Path: "/store"})
 	out, fds := newReport(), newIntake()
 	x, l := &sources{in, &out, &fds}, layers{}
 	for i, want := range []string{"overlay; the kernel bounds the changes, in memory", "overlay; of some mounts brig counts the changes, on disk"} {

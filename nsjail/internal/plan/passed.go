@@ -2,14 +2,15 @@ package plan
 
 import (
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 )
 
 // Passed is a mount that the keeper makes with the caller's privileges.
 type Passed struct {
-	Key    string // the key in Host.Sources
-	Attr   uint64 // MOUNT_ATTR_*
-	IDMap  bool   // the source's owner becomes the payload's uid, its group the payload's gid
+	Source host.SourceID `json:"Key"` // in Host.Sources
+	Attr   uint64        // MOUNT_ATTR_*
+	IDMap  bool          // the source's owner becomes the payload's uid, its group the payload's gid
 	Target string
 
 	Slot     program.Slot

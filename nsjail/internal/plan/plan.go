@@ -90,10 +90,10 @@ func (p *Plan) In(d spec.Dialect) string {
 	for _, m := range p.Passed {
 		how := "open_tree"
 		if m.IDMap {
-			src := p.Host.Sources[m.Key]
+			src := p.Host.Sources.At(m.Source)
 			how = fmt.Sprintf("open_tree, idmapped %d:%d -> %d:%d", src.UID, src.GID, p.Host.PayloadUID, p.Host.PayloadGID)
 		}
-		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(m.Slot), words.Quote(p.Host.Sources[m.Key].Path),
+		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(m.Slot), words.Quote(p.Host.Sources.At(m.Source).Path),
 			words.Quote(m.Target), how)
 	}
 	if p.Group != nil {

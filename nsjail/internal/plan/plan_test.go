@@ -133,8 +133,7 @@ func ordinaryHost() *host.Host {
 		Caller: host.Caller{UID: 1000, GID: 1000, PayloadUID: 1000, PayloadGID: 1000, Term: "xterm", HardLimits: map[string]int64{}},
 		Root: host.Root{System: []host.SystemDir{{Name: "usr"}, {Name: "bin", Link: "usr/bin"}, {Name: "lib", Link: "usr/lib"}, {Name: "etc/alternatives"}, {Name: "etc/fonts"},
 			{Name: "etc/localtime", Link: "/usr/share/zoneinfo/Europe/Vienna"}}, Files: []string{"etc/ld.so.cache", "etc/services"}, CPUs: "0-1"},
-		Filters: host.Filters{Filter: make([]byte, 8*100)},
-		Shown:   host.Shown{Sources: map[string]*host.Source{}}}
+		Filters: host.Filters{Filter: make([]byte, 8*100)}}
 	for _, name := range spec.RlimitNames() {
 		h.HardLimits[name] = -1
 	}
@@ -154,8 +153,8 @@ func resolve(t *testing.T, a *txtar.Archive) (*Plan, error) {
 		t.Fatal("spec.json: ", err)
 	}
 	ino := uint64(100)
-	for _, key := range append([]string{"rootfs"}, mountKeys(s)...) {
-		if src := h.Sources[key]; src != nil {
+	for i := spec.Root; i < len(s.Mounts); i++ {
+		if src := h.Sources.Of(i); src != nil {
 			src.Dev, src.Ino, src.Content = 0x801, ino, "content of "+src.Path
 			ino++
 		}
@@ -170,13 +169,6 @@ func resolve(t *testing.T, a *txtar.Archive) (*Plan, error) {
 		h.Guard = make([]byte, 8*50)
 	}
 	return m.Resolve(s, h)
-}
-
-func mountKeys(s *spec.Spec) (keys []string) {
-	for i := range s.Mounts {
-		keys = append(keys, fmt.Sprintf("mounts[%d].source", i))
-	}
-	return keys
 }
 
 // eachPlan visits the plan of every golden file that has one.

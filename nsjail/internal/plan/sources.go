@@ -30,8 +30,8 @@ type sources struct {
 // unprivileged user, so the keeper makes the mount, idmapped, and passes it. Otherwise the jail opens the path itself
 // and checks the identity of the file. A jail in a prepared root, where the host's files are missing, gets the mount
 // from a helper in the host's root. A plain mount keeps the owners of its files.
-func (x *sources) source(key, target string, attr uint64, plain bool) rootfs.Source {
-	h := x.host.Sources[key]
+func (x *sources) source(id host.SourceID, target string, attr uint64, plain bool) rootfs.Source {
+	h := x.host.Sources.At(id)
 	s := rootfs.Source{Path: h.Path, Dev: h.Dev, Ino: h.Ino, Dir: h.Dir, Root: h.Root}
 	idmap := false
 	switch {
@@ -45,7 +45,7 @@ func (x *sources) source(key, target string, attr uint64, plain bool) rootfs.Sou
 	case x.mode.Root == nil:
 		return s
 	}
-	s.Passed, s.FD = true, x.fds.pass(Passed{Key: key, Attr: attr, IDMap: idmap, Target: target})
+	s.Passed, s.FD = true, x.fds.pass(Passed{Source: id, Attr: attr, IDMap: idmap, Target: target})
 	return s
 }
 
@@ -79,11 +79,11 @@ func (x *sources) plain(src *host.Source, attr uint64) {
 }
 
 // store returns how the jail reaches a directory of brig's on disk, which belongs to the payload.
-func (x *sources) store(key, target string) *rootfs.Source {
-	h := x.host.Sources[key]
+func (x *sources) store(id host.SourceID, target string) *rootfs.Source {
+	h := x.host.Sources.At(id)
 	s := &rootfs.Source{Path: h.Path, Dev: h.Dev, Ino: h.Ino, Dir: true}
 	if s.Passed = x.mode.Root != nil || x.host.Drop && x.host.Missing["idmap"] == ""; s.Passed {
-		s.FD = x.fds.pass(Passed{Key: key, Attr: attrPrivate, Target: target})
+		s.FD = x.fds.pass(Passed{Source: id, Attr: attrPrivate, Target: target})
 	}
 	return s
 }
@@ -92,7 +92,7 @@ func (x *sources) store(key, target string) *rootfs.Source {
 // launcher can then be the user namespace of all.
 func (p *Plan) OneOwner() (one *host.Source) {
 	for _, m := range p.Passed {
-		src := p.Host.Sources[m.Key]
+		src := p.Host.Sources.At(m.Source)
 		switch {
 		case !m.IDMap:
 		case !tricks.OwnerMap.On(), one != nil && (one.UID != src.UID || one.GID != src.GID):
@@ -105,8 +105,8 @@ func (p *Plan) OneOwner() (one *host.Source) {
 }
 
 // NoVolume returns the error for a mount of a volume that the Runner does not have.
-func NoVolume(key, id string) error {
-	return spec.CallerError(key,
+func NoVolume(source host.SourceID, id string) error {
+	return spec.CallerError(source.String(),
 		"there is no volume "+words.Quote(id)+" here: it was closed, or belongs to another program",
 		"make one with Runner.NewVolume, or bind a directory")
 }

@@ -145,7 +145,7 @@ type tierFile struct {
 // tierFilesOf returns the files of the caller's binds.
 func tierFilesOf(in *input) (list []tierFile) {
 	for i, m := range in.Mounts {
-		src := in.host.Sources[spec.SourceKey(i)]
+		src := in.host.Sources.Of(i)
 		access := landlock.Read | landlock.Execute
 		if m.Writable {
 			access |= landlock.Write

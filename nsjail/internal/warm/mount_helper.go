@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -115,7 +114,7 @@ func (m *MountHelper) try(p *program.Program, then func(pid int) error) (fd int,
 
 // Mount makes a mount of a source. Its mount namespace is a copy of the host's, which may have fallen behind where
 // mounts do not propagate (mount_namespaces(7)): then a new copy is taken, once.
-func (m *MountHelper) Mount(key string, src *host.Source, attr uint64) (int, error) {
+func (m *MountHelper) Mount(id host.SourceID, src *host.Source, attr uint64) (int, error) {
 	p := plan.MountProgram(src, attr)
 	fd, err := m.do(p, nil)
 	if stale(err) {
@@ -133,8 +132,10 @@ func (m *MountHelper) Mount(key string, src *host.Source, attr uint64) (int, err
 	if errors.As(err, &e) || !errors.As(launcher.StepError("mount", p, err), &e) {
 		return -1, err
 	}
-	e.Fault, e.Remedy = doctor.Remedy(strings.TrimSuffix(key, ".source"), e.Detail, e.Errno)
-	e.Op = strings.TrimSuffix(key, ".source")
+	if e.Op = id.Entry(); id.Upper {
+		e.Op = id.String()
+	}
+	e.Fault, e.Remedy = doctor.Remedy(e.Op, e.Detail, e.Errno)
 	return -1, doctor.Blame(e)
 }
 
