@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+
+	"brig/internal/words"
 
 	"golang.org/x/sys/unix"
 )
@@ -52,12 +53,15 @@ func (d *Applied) Count() (files, dirs int) { return CountOf(withRenames(d.Files
 type ConflictError struct{ List []Refused }
 
 // Error names every path.
-func (e *ConflictError) Error() string {
-	lines := make([]string, 0, len(e.List))
+func (e *ConflictError) Error() string { return e.Text().String() }
+
+// Text returns the text of Error with its references to fields.
+func (e *ConflictError) Text() words.Text {
+	lines := make([]words.Text, 0, len(e.List))
 	for _, c := range e.List {
-		lines = append(lines, GitQuote(string(c.Path))+": "+c.Reason)
+		lines = append(lines, words.Plain(GitQuote(string(c.Path))+": ")+c.Reason)
 	}
-	return strings.Join(lines, "\n")
+	return words.Join(lines, "\n")
 }
 
 // Apply repeats the changes of the set in its directory, and removes the set if the directory then has all of them. If
@@ -88,7 +92,8 @@ func (s *Set) Apply(o *ApplyOptions) (*Applied, error) {
 		return s.apply(o, &Applied{})
 	}
 	if o.DryRun {
-		return nil, errors.New("an apply of this set was interrupted; finish it first, without --dry-run, or --undo it")
+		return nil, words.Error("an apply of this set was interrupted; finish it first, without " + words.Field("dry_run") +
+			words.Clause(", or "+words.Field("undo")+" it"))
 	}
 	back, err := s.takeBack(j, o)
 	if err != nil || back.Removed || o.undo {
@@ -153,8 +158,8 @@ func (s *Set) takeBack(j *journal, o *ApplyOptions) (*Applied, error) {
 		return nil, err
 	}
 	if phase == done && o.undo {
-		return nil, errors.New("all of its changes were made before it was interrupted, and cannot be undone; " +
-			"without --undo, what they have replaced is removed")
+		return nil, words.Error("all of its changes were made before it was interrupted, and cannot be undone" +
+			words.Clause("; without "+words.Field("undo")+", what they have replaced is removed"))
 	}
 	if phase == done {
 		return a.finish(back)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brig/internal/owned"
+	"brig/internal/words"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,7 +42,7 @@ type comparer struct {
 func (c *comparer) leave(path, reason string) error {
 	c.left++
 	if len(c.leftOut) < maxLeftOut {
-		c.leftOut = append(c.leftOut, Refused{Name(path), reason})
+		c.leftOut = append(c.leftOut, Refused{Name(path), words.Plain(reason)})
 	}
 	return nil
 }

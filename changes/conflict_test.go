@@ -28,7 +28,7 @@ func TestConflicts(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		for _, c := range refused.List {
-			if want[c.Path] == "" || !strings.Contains(c.Reason, want[c.Path]) {
+			if want[c.Path] == "" || !strings.Contains(c.Reason.String(), want[c.Path]) {
 				t.Errorf("%s: %s", c.Path, c.Reason)
 			}
 		}

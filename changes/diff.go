@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"brig/internal/words"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -19,6 +21,8 @@ type DiffOptions struct {
 	// Escape shows what would steer a terminal, and bytes that are not UTF-8, as \xNN or \uNNNN. Without it the output
 	// is what git-apply(1) and patch(1) read.
 	Escape bool
+	// Words has the reader's words for what a line of explanation refers to. Without it, lines have the neutral form.
+	Words words.Dialect
 	// Fold shows what git itself keeps in .git as one line of explanation, unless Paths name it.
 	Fold bool
 }
@@ -34,7 +38,7 @@ func (s *Set) Diff(w io.Writer, o *DiffOptions) error {
 	defer layer.layer.Close()
 	p := &printer{w: bufio.NewWriter(w), options: o, layer: layer}
 	if p.base, err = s.Dir.open(false); err != nil {
-		p.note("%v", err)
+		p.note("%v", words.Message(err))
 	} else {
 		defer unix.Close(p.base)
 	}
@@ -47,7 +51,8 @@ func (s *Set) Diff(w io.Writer, o *DiffOptions) error {
 		list, folded = Fold(list)
 	}
 	for _, f := range folded {
-		p.note("%s: %d changes of git's own data; --all, or a path, shows them", GitQuote(f.Dir), f.Files+f.Dirs)
+		p.note("%s: %d changes of git's own data; %s, or a path, shows them", GitQuote(f.Dir), f.Files+f.Dirs,
+			words.Field("all"))
 	}
 	for _, c := range list {
 		if p.applied(c) {
@@ -107,8 +112,9 @@ func (d *Dir) open(other bool) (fd int, err error) {
 	var st unix.Stat_t
 	err = unix.Fstat(fd, &st)
 	if err == nil && (st.Dev != d.Device || st.Ino != d.Inode) && !other {
-		err = fmt.Errorf("%s is not the directory that the run saw, but another one at its path (device %d inode %d, "+
-			"and not %d and %d); --force=. takes it all the same", name, st.Dev, st.Ino, d.Device, d.Inode)
+		err = words.Error(words.Textf("%s is not the directory that the run saw, but another one at its path (device %d "+
+			"inode %d, and not %d and %d)%s", name, st.Dev, st.Ino, d.Device, d.Inode,
+			words.Clause("; "+words.Set("force", ".")+" takes it all the same")))
 	}
 	if err != nil {
 		unix.Close(fd)
@@ -174,7 +180,9 @@ func (p *printer) line(color string, lines ...string) {
 }
 
 // note writes a line that is no part of a patch.
-func (p *printer) note(format string, args ...any) { p.line(cyan, fmt.Sprintf("# "+format, args...)) }
+func (p *printer) note(format string, args ...any) {
+	p.line(cyan, words.Textf("# "+format, args...).In(p.options.Words))
+}
 
 // file writes one change.
 func (p *printer) file(c Change) error {

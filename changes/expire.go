@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brig/internal/sys"
+	"brig/internal/words"
 
 	"golang.org/x/sys/unix"
 )
@@ -117,9 +118,10 @@ func (s *Store) drop(name string) error {
 // stays half changed then.
 func (s *Set) Discard(force bool) error {
 	if s.Interrupted && !force {
-		return fmt.Errorf("the apply of %s was interrupted, and %s is half changed; brig apply %[1]s finishes it, brig "+
-			"apply --undo %[1]s takes it back, brig discard --force leaves it so",
-			s.store.Short(s.ID), GitQuote(string(s.Dir.Path)))
+		id := s.store.Short(s.ID)
+		return words.Error(words.Textf("the apply of %s was interrupted, and %s is half changed", id,
+			GitQuote(string(s.Dir.Path))) + words.Clause("; "+words.Set("apply", id)+" finishes it, "+
+			words.Set("apply.undo", id)+" takes it back, "+words.Field("discard.force")+" leaves it so"))
 	}
 	return s.store.Remove(s.ID)
 }

@@ -2,11 +2,12 @@ package changes
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"slices"
 	"strings"
+
+	"brig/internal/words"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,7 +37,7 @@ type applier struct {
 	places []*place
 	notes  *notes
 	buf    []byte
-	left   []Refused        // attributes that --force has left out
+	left   []Refused        // attributes that Force has left out
 	moved  map[string]inode // directories that a killed Apply has made, and somebody has moved
 
 	parent     int // the directory of parentPath (O_PATH), or -1
@@ -121,7 +122,7 @@ func (a *applier) plan(chosen []*File) error {
 			return at(string(f.Path), err)
 		}
 		if p := a.protected(f); p != "" && t != nil {
-			reason = fmt.Sprintf("it is protected; --force=%s permits the change", GitQuote(p))
+			reason = "it is protected" + words.Clause("; "+words.Set("force", GitQuote(p))+" permits the change")
 		}
 		if in := a.git.sorted[a.all[f.index]]; reason != "" && in != nil && path.Base(string(f.Path)) == "index" {
 			reason += " (git status alone writes it, too)"
@@ -142,7 +143,7 @@ func (a *applier) plan(chosen []*File) error {
 }
 
 // check is like look, and also decides for a file whose directory the set makes or removes.
-func (a *applier) check(f *File) (t *task, reason string, err error) {
+func (a *applier) check(f *File) (t *task, reason words.Text, err error) {
 	t, reason, err = a.look(f)
 	if !missing(err) {
 		return t, reason, err
@@ -164,7 +165,7 @@ func (a *applier) check(f *File) (t *task, reason string, err error) {
 
 // look compares a file of the directory with a change. It returns no task if the directory has the change already, and
 // the reason if it must not be made. The error is ENOENT, ENOTDIR or ELOOP if the file's directory does not exist.
-func (a *applier) look(f *File) (t *task, reason string, err error) {
+func (a *applier) look(f *File) (t *task, reason words.Text, err error) {
 	dir, name, err := a.enter(f.Path)
 	if err == unix.EXDEV {
 		return nil, "something is mounted above it", nil
@@ -194,25 +195,30 @@ func (a *applier) look(f *File) (t *task, reason string, err error) {
 	case now.equal(f.New) || f.Old == nil && isDir && wantsDir:
 		return nil, "", nil
 	case isDir && wasDir && now.Inode != f.Old.Inode && !a.options.Force:
-		return nil, "it is another directory since the run; --force takes it", nil
+		return nil, "it is another directory since the run" + forced("takes it"), nil
 	case now.equal(f.Old) && (!f.Raced || a.options.Force):
 	case isDir && !wantsDir && !wasDir:
 		return nil, "it is a directory now", nil
 	case a.options.Force:
 	case now.equal(f.Old):
-		return nil, "the host changed it while the payload ran; --force replaces it", nil
+		return nil, "the host changed it while the payload ran" + forced("replaces it"), nil
 	case now == nil:
-		return nil, "it is gone since the run; --force makes it again", nil
+		return nil, "it is gone since the run" + forced("makes it again"), nil
 	case f.Old == nil:
-		return nil, "it exists since the run; --force replaces it", nil
+		return nil, "it exists since the run" + forced("replaces it"), nil
 	default:
-		return nil, "it has changed since the run; --force replaces it", nil
+		return nil, "it has changed since the run" + forced("replaces it"), nil
 	}
 	if uid := os.Geteuid(); uid != 0 && now != nil && int(now.stat.Uid) != uid && !isDir && !a.options.Force {
-		reason = fmt.Sprintf("it belongs to uid %d, and would be yours; --force makes it so", now.stat.Uid)
+		reason = words.Textf("it belongs to uid %d, and would be yours%s", now.stat.Uid, forced("makes it so"))
 		return nil, reason, nil
 	}
 	return t, "", nil
+}
+
+// forced is the advice to use ApplyOptions.Force, and what it does.
+func forced(does words.Text) words.Text {
+	return words.Clause("; " + words.Field("force") + " " + does)
 }
 
 // protected returns the protected path that a change concerns, unless the caller allows it. The case of letters makes
@@ -242,7 +248,7 @@ func (a *applier) unseen() (refused []Refused) {
 		}
 		list, err := namesIn(a.dir, string(t.file.Path))
 		if err != nil {
-			refused = append(refused, Refused{t.file.Path, "its files cannot be listed: " + err.Error()})
+			refused = append(refused, Refused{t.file.Path, "its files cannot be listed: " + words.Message(err)})
 		}
 		for _, name := range list {
 			if path := Name(join(string(t.file.Path), name)); !deleted[path] {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"brig/internal/sys"
+	"brig/internal/words"
 
 	"golang.org/x/sys/unix"
 )
@@ -93,10 +94,11 @@ func (a *applier) setAttributes(fd int, f *File, wanted []XAttr) error {
 		}
 		full := GitQuote("user." + string(name))
 		if a.options.Force && err != unix.EIO {
-			a.left = append(a.left, Refused{f.Path, "extended attribute " + full + ": " + err.Error()})
+			a.left = append(a.left, Refused{f.Path, words.Textf("extended attribute %s: %v", full, err)})
 			return nil
 		}
-		return fmt.Errorf("extended attribute %s: %w; --force leaves out what the file system refuses", full, err)
+		return fmt.Errorf("extended attribute %s: %w%w", full, err,
+			words.Error(forced("leaves out what the file system refuses")))
 	}
 	for _, x := range have.only(want) {
 		if err := check(x.Name, unix.Fremovexattr(fd, "user."+string(x.Name))); err != nil {

@@ -2,7 +2,6 @@ package changes
 
 import (
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 
@@ -36,7 +35,8 @@ func choose(files []*File, paths []string) ([]*File, error) {
 	}
 	for _, p := range paths {
 		if !wanted[path.Clean(p)] {
-			return nil, fmt.Errorf("%s has not changed; brig diff --name-only lists what has", words.Quote(p))
+			return nil, words.Error(words.Plain(words.Quote(p)+" has not changed") +
+				words.Clause("; "+words.Field("diff.name_only")+" lists what has"))
 		}
 	}
 	for _, f := range files {

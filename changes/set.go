@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"brig/internal/words"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -152,8 +154,8 @@ func CountOf(list []Change) (files, dirs int) {
 
 // Refused is a file of the run that a set does not hold, or a change that Apply does not make.
 type Refused struct {
-	Path   Name   `json:"path"`
-	Reason string `json:"reason"`
+	Path   Name       `json:"path"`
+	Reason words.Text `json:"reason"`
 }
 
 // Dir is the directory that a set belongs to: openat(2) must find the same one when the set is applied.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"brig/internal/owned"
+	"brig/internal/words"
 
 	"golang.org/x/sys/unix"
 )
@@ -204,7 +205,7 @@ func (a *applier) dropFile(u *unit, f *File, s *State, check bool) (stays bool, 
 	case unix.ENOTEMPTY, unix.EEXIST, unix.ENOTDIR, unix.EISDIR: // something of the host's
 		return true, nil
 	case unix.EPERM, unix.EACCES: // an immutable file in a directory that was to be removed
-		a.left = append(a.left, Refused{f.Path, "it could not be removed: " + err.Error()})
+		a.left = append(a.left, Refused{f.Path, "it could not be removed: " + words.Message(err)})
 		return true, nil
 	}
 	return false, err
@@ -220,7 +221,8 @@ func (a *applier) giveBack(u *unit) error {
 	temp := a.temp(u.file)
 	err = move(dir, temp, name)
 	if err == unix.EEXIST {
-		a.left = append(a.left, Refused{u.file.Path, "what the host has put there meanwhile is in " + GitQuote(temp)})
+		a.left = append(a.left, Refused{u.file.Path,
+			"what the host has put there meanwhile is in " + words.Plain(GitQuote(temp))})
 		return nil
 	}
 	if err == unix.ENOENT {

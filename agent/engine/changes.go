@@ -141,14 +141,14 @@ func (e *Engine) asChanges(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &conflict):
-		text := conflict.Error()
+		text := conflict.Text().In(inRequest)
 		if len(text) > 4<<10 {
 			text = strings.ToValidUTF8(text[:4<<10], "") + " ..."
 		}
 		return refuse("sandbox", "changes_conflict", "changes", "the share is not as the run has seen it: "+e.hide(text),
 			"Apply the other paths, or run it again on the share as it is now.")
 	}
-	return asRefusal(errors.New(e.hide(err.Error())), "sandbox", "changes_failed")
+	return asRefusal(errors.New(e.hide(words.Message(err).In(inRequest))), "sandbox", "changes_failed")
 }
 
 // withSet calls do for one of the caller's sets; any other is reported as unknown.
@@ -183,7 +183,7 @@ func (e *Engine) DiffChanges(c Caller, id string, paths []string) (text []byte, 
 			return no
 		}
 		out := &limited{most: maxDiff}
-		err := s.Diff(out, &changes.DiffOptions{Paths: paths, Escape: true})
+		err := s.Diff(out, &changes.DiffOptions{Paths: paths, Escape: true, Words: inRequest})
 		if out.Len() > maxDiff {
 			return refuse("request", "too_large", "path", fmt.Sprintf("the diff has more than %d bytes", maxDiff),
 				"Name files or directories in path.")

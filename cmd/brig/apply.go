@@ -101,7 +101,7 @@ func undo(set *changes.Set, store *changes.Store, std cli.Stdio) int {
 // sayLeft prints what could not be applied.
 func sayLeft(done *changes.Applied, std cli.Stdio) {
 	for _, l := range done.Left {
-		std.Say("apply: left out: %s: %s", changes.GitQuote(string(l.Path)), words.Printable(l.Reason))
+		std.Say("apply: left out: %s: %s", changes.GitQuote(string(l.Path)), words.Printable(l.Reason.In(inFlags)))
 	}
 }
 
@@ -151,7 +151,7 @@ func refusedChanges(set *changes.Set, store *changes.Store, err error, std cli.S
 		return code
 	}
 	for _, c := range conflict.List {
-		std.Say("apply: %s: %s", changes.GitQuote(string(c.Path)), c.Reason)
+		std.Say("apply: %s: %s", changes.GitQuote(string(c.Path)), c.Reason.In(inFlags))
 	}
 	std.Say("apply: nothing was changed of %s; brig diff %s shows it", dir, id)
 	return exitRefused

@@ -70,7 +70,8 @@ func (o *diffOptions) show(set *changes.Set, paths []string, std cli.Stdio) erro
 	terminal := sys.IsTerminal(std.Out)
 	if !o.stat && !o.nameOnly && !o.asJSON {
 		colored := o.color == "always" || o.color != "never" && colourful(std.Out)
-		err := set.Diff(std.Out, &changes.DiffOptions{Paths: paths, Color: colored, Escape: terminal || colored,
+		err := set.Diff(std.Out, &changes.DiffOptions{Paths: paths, Words: inFlags,
+			Color: colored, Escape: terminal || colored,
 			Fold: !o.all})
 		if errors.Is(err, unix.EPIPE) {
 			return nil // the reader has seen enough

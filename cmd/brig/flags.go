@@ -1,18 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 
 	"brig/internal/cli"
 	"brig/internal/words"
-	"brig/nsjail/spec"
 )
 
 // flags returns the flag table of run, explain and spec, which applies flags to b. The three commands take the same
@@ -98,151 +94,4 @@ func fileReader(stdin *os.File) readFunc {
 		}
 		return data, nil
 	}
-}
-
-// told returns the message of an error, with flags for the fields that it refers to.
-func told(err error) string { return words.Message(err).In(inFlags) }
-
-// inFlags is the dialect of brig's command line. The flag tables have its words: a field's flag is the row with the
-// field's path or name, and a mount's flag is the one that adds such a mount to an empty Spec.
-func inFlags(r words.Ref) (string, bool) {
-	b := newBuilder("run", func(string, int) ([]byte, error) { return nil, nil })
-	var value any
-	if r.Value != "" && json.Unmarshal([]byte(r.Value), &value) != nil {
-		return "", false
-	}
-	table := b.flags()
-	switch {
-	case r.Field == "mounts":
-		return mountWords(b, table, r.Value)
-	case r.Field == "protect" && value != nil:
-		return protectWords(value), true
-	}
-	i := slices.IndexFunc(table, func(f cli.Flag) bool { return strings.ReplaceAll(f.Name, "-", "_") == r.Field })
-	if i < 0 {
-		i = slices.IndexFunc(table, func(f cli.Flag) bool { return f.Path == r.Field })
-	}
-	if i < 0 {
-		return "", false
-	}
-	return valued(&table[i], value), true
-}
-
-// valued returns a flag with a value, as a person writes it.
-func valued(f *cli.Flag, value any) string {
-	flag, is := "--"+f.Name, " "
-	if f.Bare != nil && !f.Greedy {
-		is = "="
-	}
-	switch v := value.(type) {
-	case string:
-		return flag + is + v
-	case []any:
-		var list []string
-		for _, member := range v {
-			list = append(list, member.(string))
-		}
-		if strings.HasSuffix(f.Args, ",...") {
-			return flag + is + strings.Join(list, ",")
-		}
-		return flag + is + strings.Join(list, " "+flag+is)
-	}
-	return flag // a switch, or the flag alone
-}
-
-// protectWords returns the flags of paths to be protected, or with a ! to be no longer.
-func protectWords(value any) string {
-	example, is := value.(string)
-	if is {
-		return "--no-protect=" + strings.TrimPrefix(example, "!")
-	}
-	var list []string
-	for _, p := range value.([]any) {
-		if p, back := strings.CutPrefix(p.(string), "!"); back {
-			list = append(list, "--no-protect="+words.Shell(p))
-		} else {
-			list = append(list, "--protect="+words.Shell(p))
-		}
-	}
-	if len(list) == 0 {
-		return "--no-protect"
-	}
-	return strings.Join(list, " ")
-}
-
-// mountWords finds the flag that adds a mount.
-func mountWords(b *builder, table []cli.Flag, value string) (string, bool) {
-	var want spec.Shown
-	if json.Unmarshal([]byte(value), &want) != nil {
-		return "", false
-	}
-	best := ""
-	for i := range table {
-		f := &table[i]
-		m, given := mountOf(b, f)
-		if m == nil || string(m.Type) != want.Type || m.Writable != want.Writable || m.Live != want.Live {
-			continue
-		}
-		switch own := given == 1 && m.Target == want.Target; {
-		case own && want.Source != "":
-			return "--" + f.Name + " " + want.Source, true
-		case own, given == 1 && m.Type != spec.MountBind:
-			return "--" + f.Name, true
-		case given == 2 && want.Source != "":
-			best = "--" + f.Name + " " + want.Source + " " + want.Target
-		case given == 2:
-			best = "--" + f.Name
-		}
-	}
-	return best, best != ""
-}
-
-// mountOf returns the mount that a flag adds for the names of its values, and how many these are; nil for none.
-func mountOf(b *builder, f *cli.Flag) (m *spec.Mount, values int) {
-	names := strings.Fields(f.Args)
-	for i := range names {
-		names[i], _, _ = strings.Cut(names[i], "[")
-		names[i], _, _ = strings.Cut(names[i], ":")
-	}
-	mounts := &b.inv.spec.Mounts
-	*mounts = nil
-	if f.Group != "Files" || f.Set == nil || f.Set(names) != nil || len(*mounts) != 1 {
-		return nil, 0
-	}
-	one := (*mounts)[0]
-	return &one, len(names)
-}
-
-// inFlagsAll returns what enforces each mechanism, with flags for the fields that it refers to.
-func inFlagsAll(list map[string]spec.Text) map[string]spec.Text {
-	told := make(map[string]spec.Text, len(list))
-	for name, t := range list {
-		told[name] = t.Worded(inFlags)
-	}
-	return told
-}
-
-// inFlagsEach is inFlagsAll for a list.
-func inFlagsEach(list []spec.Text) (told []spec.Text) {
-	for _, t := range list {
-		told = append(told, t.Worded(inFlags))
-	}
-	return told
-}
-
-// worded puts flags for the fields that a report refers to.
-func (r *reported) worded() {
-	shown := *r.Result
-	shown.Enforced, shown.Notes = inFlagsAll(shown.Enforced), inFlagsEach(shown.Notes)
-	shown.Denials = slices.Clone(shown.Denials)
-	for i := range shown.Denials {
-		d := &shown.Denials[i]
-		d.Why, d.Fix = d.Why.Worded(inFlags), d.Fix.Worded(inFlags)
-	}
-	if e := shown.Error; e != nil {
-		told := *e
-		told.Detail, told.Remedy = told.Detail.Worded(inFlags), told.Remedy.Worded(inFlags)
-		shown.Error = &told
-	}
-	r.Result = &shown
 }

@@ -172,7 +172,7 @@ func (k *keeper) apply(set *changes.Set, one *kept, id string) error {
 	done, err := set.Apply(&changes.ApplyOptions{})
 	if conflict, ok := errors.AsType[*changes.ConflictError](err); ok {
 		first := conflict.List[0]
-		err = fmt.Errorf("%s: %s", changes.GitQuote(string(first.Path)), first.Reason)
+		err = fmt.Errorf("%s: %s", changes.GitQuote(string(first.Path)), first.Reason.In(inFlags))
 	}
 	if err != nil {
 		return fmt.Errorf("--apply-if-ok: %w; brig diff %s shows them", err, id)

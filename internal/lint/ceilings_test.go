@@ -70,7 +70,7 @@ var ceilings = []ceiling{
 		"agent/lang":              1,
 		"agent/policy":            4,
 		"cgroup":                  3,
-		"changes":                 15,
+		"changes":                 1,
 		"denial":                  1,
 		"gitview":                 1,
 		"image":                   2,

@@ -27,12 +27,19 @@ const mark = "\x00"
 // Ref is a reference to a field: its path, and the value that it should have, in JSON, or "".
 type Ref struct{ Field, Value string }
 
-// String returns the neutral form: "timeout", or `git: "rw"`.
+// inJail is before the path of a field in a reference by Jail.
+const inJail = "run."
+
+// String returns the neutral form: "timeout", or `git: "rw"`, or `a jail with git: "rw"`.
 func (r Ref) String() string {
-	if r.Value == "" {
-		return r.Field
+	text := r.Field
+	if field, is := strings.CutPrefix(r.Field, inJail); is {
+		text = "a jail with " + field
 	}
-	return r.Field + ": " + r.Value
+	if r.Value == "" {
+		return text
+	}
+	return text + ": " + r.Value
 }
 
 // Dialect returns a reader's words for a reference. Without any, it returns false.
@@ -100,6 +107,15 @@ func Set(path string, value any) Text {
 // Add refers to a list with members.
 func Add(path string, members ...string) Text { return Set(path, append([]string{}, members...)) }
 
+// Jail turns a reference to a field into one to a jail with that field: "a jail with timeout", or a command line with
+// the field's flag.
+func Jail(t Text) Text {
+	if r, is := t.Only(); is {
+		return Ref{inJail + r.Field, r.Value}.text()
+	}
+	return t
+}
+
 // Clause is a part of a message that is left out where there are no words for its references.
 func Clause(t Text) Text { return mark + "(" + mark + t + mark + ")" + mark }
 
@@ -115,10 +131,13 @@ func (r Ref) text() Text {
 func (t Text) String() string { return t.In(Neutral) }
 
 // In returns the message in the words of a reader. A reference outside of a clause for which there are none has its
-// neutral form.
+// neutral form, and without a dialect every one has.
 func (t Text) In(d Dialect) string {
 	if strings.IndexByte(string(t), 0) < 0 {
 		return string(t)
+	}
+	if d == nil {
+		d = Neutral
 	}
 	var out strings.Builder
 	clause, inside, whole := "", false, true
@@ -188,10 +207,10 @@ func (t Text) Only() (r Ref, is bool) {
 	return refOf(pieces[1]), true
 }
 
-// Refers reports whether the message has a reference to a field.
+// Refers reports whether the message has a reference to a field, or to a jail with it.
 func (t Text) Refers(field string) bool {
 	for i, piece := range strings.Split(string(t), mark) {
-		if i%2 == 1 && refOf(piece).Field == field {
+		if i%2 == 1 && strings.TrimPrefix(refOf(piece).Field, inJail) == field {
 			return true
 		}
 	}

@@ -24,6 +24,8 @@ func TestText(t *testing.T) {
 		{"mend that" + Clause(", or do without: "+Field("none")) + ".", "mend that, or do without: none.", "mend that."},
 		{"needs " + Field("none"), "needs none", "needs none"},
 		{Add("a"), "a: []", "--a []"},
+		{"or " + Jail(Set("a", "b")), `or a jail with a: "b"`, `or --run.a "b"`},
+		{Jail(Field("a")) + Jail("b"), "a jail with ab", "--run.a b"},
 		{Textf("%s is %q: %v", Plain("x"), "y", Field("a")), `x is "y": a`, `x is "y": --a `},
 		{Join([]Text{"x", Field("a")}, "; "), "x; a", "x; --a "},
 		{TextOf("x" + mark + "a" + mark), "x" + mark + "a" + mark, "x" + mark + "a" + mark},
@@ -80,6 +82,9 @@ func TestParts(t *testing.T) {
 	text := "x" + Clause(", or "+Field("a")) + "; " + Field("b")
 	if got := text.Bare(); got != "x; "+Field("b") || !text.Refers("a") || got.Refers("a") {
 		t.Errorf("%q", got)
+	}
+	if !Jail(Field("a")).Refers("a") {
+		t.Error("a jail with a field does not refer to it")
 	}
 	if r, is := Set("b", "c").Only(); !is || r != (Ref{"b", `"c"`}) {
 		t.Errorf("%v, %v", r, is)

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"brig/internal/cli"
+	"brig/internal/words"
+	"brig/nsjail/spec"
+)
+
+// told returns the message of an error, with flags for the fields that it refers to.
+func told(err error) string { return words.Message(err).In(inFlags) }
+
+// inFlags is the dialect of brig's command line. The flag tables have its words: a field's flag is the row with the
+// field's path or name, and a mount's flag is the one that adds such a mount to an empty Spec.
+func inFlags(r words.Ref) (string, bool) { return runFlags().word(r) }
+
+// runFlags returns the flags of brig run for inFlags, and those of the commands about change sets. They are made once:
+// a report refers to many fields.
+var runFlags = sync.OnceValue(func() *dialect {
+	b := newBuilder("run", func(string, int) ([]byte, error) { return nil, nil })
+	d := &dialect{table: b.flags(), commands: []string{"run", "apply", "diff", "discard"}}
+	for _, o := range []action{new(diffOptions), new(applyOptions), new(discardOptions)} {
+		d.table = append(d.table, o.flags()...)
+	}
+	for i := range d.table {
+		if m, values := mountOf(b, &d.table[i]); m != nil {
+			d.mounts = append(d.mounts, mountFlag{d.table[i].Name, *m, values})
+		}
+	}
+	return d
+})
+
+// dialect has the flags of the commands, and which of them add a mount.
+type dialect struct {
+	table    []cli.Flag
+	mounts   []mountFlag
+	commands []string // to which messages refer by their names before a flag's
+}
+
+// mountFlag is a flag that adds one mount, and how many of its values are names.
+type mountFlag struct {
+	flag  string
+	mount spec.Mount
+	names int
+}
+
+func (d *dialect) word(r words.Ref) (string, bool) {
+	if command, field, _ := strings.Cut(r.Field, "."); slices.Contains(d.commands, command) {
+		return d.commandLine(command, words.Ref{Field: field, Value: r.Value})
+	}
+	var value any
+	if r.Value != "" && json.Unmarshal([]byte(r.Value), &value) != nil {
+		return "", false
+	}
+	switch {
+	case r.Field == "mounts":
+		return d.mountWords(r.Value)
+	case r.Field == "protect" && value != nil:
+		return protectWords(value), true
+	}
+	if f := d.flag(r.Field); f != nil {
+		return valued(f, value), true
+	}
+	return "", false
+}
+
+// flag returns the flag with a field's name, or else with its path; nil for none.
+func (d *dialect) flag(field string) *cli.Flag {
+	i := slices.IndexFunc(d.table, func(f cli.Flag) bool { return strings.ReplaceAll(f.Name, "-", "_") == field })
+	if i < 0 {
+		i = slices.IndexFunc(d.table, func(f cli.Flag) bool { return f.Path == field })
+	}
+	if i < 0 {
+		return nil
+	}
+	return &d.table[i]
+}
+
+// commandLine returns a command of brig's with a flag. The value is the command's word if the flag takes none.
+func (d *dialect) commandLine(command string, r words.Ref) (string, bool) {
+	line, value := "brig "+command, r.Value
+	if f := d.flag(r.Field); f != nil && f.Args == "" {
+		r.Value = ""
+	} else if r.Field != "" {
+		value = ""
+	}
+	if r.Field != "" {
+		flag, known := d.word(r)
+		if !known {
+			return "", false
+		}
+		line += " " + flag
+	}
+	var word string
+	if json.Unmarshal([]byte(value), &word) == nil {
+		line += " " + word
+	}
+	return line, true
+}
+
+// valued returns a flag with a value, as a person writes it.
+func valued(f *cli.Flag, value any) string {
+	flag, is := "--"+f.Name, " "
+	if f.Bare != nil && !f.Greedy {
+		is = "="
+	}
+	switch v := value.(type) {
+	case string:
+		return flag + is + v
+	case []any:
+		var list []string
+		for _, member := range v {
+			list = append(list, member.(string))
+		}
+		if strings.HasSuffix(f.Args, ",...") {
+			return flag + is + strings.Join(list, ",")
+		}
+		return flag + is + strings.Join(list, " "+flag+is)
+	}
+	return flag // a switch, or the flag alone
+}
+
+// protectWords returns the flags of paths to be protected, or with a ! to be no longer.
+func protectWords(value any) string {
+	example, is := value.(string)
+	if is {
+		return "--no-protect=" + strings.TrimPrefix(example, "!")
+	}
+	var list []string
+	for _, p := range value.([]any) {
+		if p, back := strings.CutPrefix(p.(string), "!"); back {
+			list = append(list, "--no-protect="+words.Shell(p))
+		} else {
+			list = append(list, "--protect="+words.Shell(p))
+		}
+	}
+	if len(list) == 0 {
+		return "--no-protect"
+	}
+	return strings.Join(list, " ")
+}
+
+// mountWords finds the flag that adds a mount.
+func (d *dialect) mountWords(value string) (string, bool) {
+	var want spec.Shown
+	if json.Unmarshal([]byte(value), &want) != nil {
+		return "", false
+	}
+	best := ""
+	for _, f := range d.mounts {
+		m := &f.mount
+		if string(m.Type) != want.Type || m.Writable != want.Writable || m.Live != want.Live {
+			continue
+		}
+		switch own := f.names == 1 && m.Target == want.Target; {
+		case own && want.Source != "":
+			return "--" + f.flag + " " + want.Source, true
+		case own, f.names == 1 && m.Type != spec.MountBind:
+			return "--" + f.flag, true
+		case f.names == 2 && want.Source != "":
+			best = "--" + f.flag + " " + want.Source + " " + want.Target
+		case f.names == 2:
+			best = "--" + f.flag
+		}
+	}
+	return best, best != ""
+}
+
+// mountOf returns the mount that a flag adds for the names of its values, and how many these are; nil for none.
+func mountOf(b *builder, f *cli.Flag) (m *spec.Mount, values int) {
+	names := strings.Fields(f.Args)
+	for i := range names {
+		names[i], _, _ = strings.Cut(names[i], "[")
+		names[i], _, _ = strings.Cut(names[i], ":")
+	}
+	mounts := &b.inv.spec.Mounts
+	*mounts = nil
+	if f.Group != "Files" || f.Set == nil || f.Set(names) != nil || len(*mounts) != 1 {
+		return nil, 0
+	}
+	one := (*mounts)[0]
+	return &one, len(names)
+}
+
+// inFlagsAll returns what enforces each mechanism, with flags for the fields that it refers to.
+func inFlagsAll(list map[string]spec.Text) map[string]spec.Text {
+	told := make(map[string]spec.Text, len(list))
+	for name, t := range list {
+		told[name] = t.Worded(inFlags)
+	}
+	return told
+}
+
+// inFlagsEach is inFlagsAll for a list.
+func inFlagsEach(list []spec.Text) (told []spec.Text) {
+	for _, t := range list {
+		told = append(told, t.Worded(inFlags))
+	}
+	return told
+}
+
+// worded puts flags for the fields that a report refers to.
+func (r *reported) worded() {
+	shown := *r.Result
+	shown.Enforced, shown.Notes = inFlagsAll(shown.Enforced), inFlagsEach(shown.Notes)
+	shown.Denials = slices.Clone(shown.Denials)
+	for i := range shown.Denials {
+		d := &shown.Denials[i]
+		d.Why, d.Fix = d.Why.Worded(inFlags), d.Fix.Worded(inFlags)
+	}
+	if e := shown.Error; e != nil {
+		told := *e
+		told.Detail, told.Remedy = told.Detail.Worded(inFlags), told.Remedy.Worded(inFlags)
+		shown.Error = &told
+	}
+	r.Result = &shown
+}
