@@ -78,7 +78,7 @@ var mechanisms = []Mechanism{
 		settings: memorySettings},
 	// Version 1 counts the buffers of TCP and UDP separately from other memory, and only after this file has been
 	// written.
-	{Name: "memory_sockets", What: "the limit on the buffers of TCP and UDP sockets, which --memory brings",
+	{Name: "memory_sockets", What: "the limit on the buffers of TCP and UDP sockets, which the limit on memory brings",
 		Controller: "memory", within: "memory.max", implied: func(*Limits) bool { return true },
 		settings: func(l *Limits) (v2, v1 []setting) { return nil, sizeFile("memory.kmem.tcp.limit_in_bytes", l.Memory) }},
 	{Name: "memory_swap", What: "the limit on memory and swap together", Controller: "memory",
@@ -115,7 +115,7 @@ var mechanisms = []Mechanism{
 	{Name: "io_weight", What: "the share when a block device is busy", Controller: "io", Legacy: "blkio",
 		settings: weightSettings},
 	{Name: "hugetlb", What: "the limits on huge pages", Controller: "hugetlb", settings: hugeSettings},
-	{Name: cgroupFile, What: "the files of the control group that --cgroup writes"},
+	{Name: cgroupFile, What: "the files of the control group that Limits.Files lists"},
 }
 
 func (m *Mechanism) legacy() string { return cmp.Or(m.Legacy, m.Controller) }

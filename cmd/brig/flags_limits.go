@@ -60,8 +60,18 @@ func (b *builder) limit(r *spec.Limit) []cli.Flag {
 		return []cli.Flag{{Name: "cgroup", Args: "FILE=VALUE", Many: true, Set: b.setCgroup,
 			Help: "write VALUE to any other file of the group, such as memory.oom.group=0"}}
 	}
-	return []cli.Flag{{Name: r.Flag, Short: r.Short, Args: r.Value, Path: "limits." + r.Name, Help: r.Help,
-		Set: b.setLimit(r)}}
+	return []cli.Flag{{Name: r.Flag, Short: r.Short, Args: r.Value, Path: "limits." + r.Name,
+		Help: r.About().In(limitFlag), Set: b.setLimit(r)}}
+}
+
+// limitFlag is the dialect of the texts about limits.
+func limitFlag(r words.Ref) (string, bool) {
+	for _, l := range spec.LimitTable() {
+		if "limits."+l.Name == r.Field {
+			return "--" + l.Flag, true
+		}
+	}
+	return "", false
 }
 
 func (b *builder) ioFlags() []cli.Flag {

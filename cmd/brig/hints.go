@@ -6,7 +6,6 @@ import (
 	"brig/cmd/brig/internal/convert"
 	"brig/cmd/brig/internal/convert/docker"
 	"brig/internal/cli"
-	"brig/nsjail/spec"
 )
 
 // hintTable has flags of other tools, and names that people try, which brig has under another name or not at all.
@@ -23,11 +22,6 @@ func hints() (list []cli.Hint) {
 		}
 		if w.Text != "" {
 			list = append(list, cli.Hint{names, w.Text})
-		}
-	}
-	for _, r := range spec.LimitTable() { // the names of the limits in other tools
-		if r.Aliases != "" {
-			list = append(list, cli.Hint{r.Aliases, "write --" + r.Flag + " " + r.Value})
 		}
 	}
 	return list

@@ -16,7 +16,7 @@ func TestLimitRows(t *testing.T) {
 	if len(limitRows) != fields.NumField() {
 		t.Fatalf("%d rows for %d fields", len(limitRows), fields.NumField())
 	}
-	seen := map[string]string{} // flags and aliases
+	seen := map[string]string{} // flags
 	for i := range limitRows {
 		r := &limitRows[i]
 		tag, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
@@ -26,11 +26,13 @@ func TestLimitRows(t *testing.T) {
 		if r.IsSet(l) {
 			t.Errorf("%s is set in the zero Limits", r.Name)
 		}
-		for _, flag := range append(strings.Fields(r.Aliases), "--"+r.Flag) {
-			if seen[flag] != "" && r.Flag != "" {
-				t.Errorf("%s belongs to %s and %s", flag, seen[flag], r.Name)
-			}
-			seen[flag] = r.Name
+		if seen[r.Flag] != "" && r.Flag != "" {
+			t.Errorf("%s belongs to %s and %s", r.Flag, seen[r.Flag], r.Name)
+		}
+		seen[r.Flag] = r.Name
+		if r.Of != "" && !slices.ContainsFunc(limitRows, func(o Limit) bool { return o.Name == r.Of }) ||
+			strings.Contains(r.About().String(), "%") {
+			t.Errorf("%s: help %q of %q", r.Name, r.Help, r.Of)
 		}
 		if (r.Flag == "") != (r.Help == "") || strings.HasSuffix(r.Help, ".") {
 			t.Errorf("%s: flag %q, help %q", r.Name, r.Flag, r.Help)

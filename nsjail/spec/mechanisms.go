@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"brig/cgroup"
+	"brig/internal/words"
 )
 
 // Mechanism is one protection or limit that a Spec may list under Require or Optional.
@@ -23,7 +24,7 @@ func Mechanisms() []Mechanism {
 		{Name: "user", What: "a user namespace: the payload is nobody on the host"},
 		{Name: "mount", What: "a mount namespace with a root of its own"},
 		{Name: "pid", What: "a pid namespace: host processes are invisible and everything ends together"},
-		{Name: "net", What: "a network namespace: nothing is reachable but what --net says"},
+		{Name: "net", What: "a network namespace: nothing is reachable but what Spec.Net allows"},
 		{Name: "ipc", What: "an IPC namespace: System V objects and POSIX queues of its own"},
 		{Name: "uts", What: "a UTS namespace: a host name of its own"},
 		{Name: "cgroup", What: "a cgroup namespace: the host's control groups are invisible"},
@@ -60,6 +61,14 @@ func mechanismNames() []string {
 
 // LimitTable returns the rows of all limits, in the order of the fields of Limits.
 func LimitTable() []Limit { return slices.Clone(limitRows) }
+
+// About returns Help with a reference to the limit that it names.
+func (r *Limit) About() Text {
+	if r.Of == "" {
+		return words.Plain(r.Help)
+	}
+	return words.Textf(r.Help, words.Field("limits."+r.Of))
+}
 
 // IsSet reports whether a Spec sets the limit. For a limit with a default, a negative value means that it is not set.
 func (r *Limit) IsSet(l *Limits) bool {

@@ -5,6 +5,10 @@ package steps
 
 import "brig/nsjail/spec"
 
+// Option is before the name of an option in the labels of a jail's operations, which an error has as its Op, and in
+// what its message refers to: "option chdir". Who has the options prints them as its readers write them.
+const Option = "option "
+
 // Kind is what a Step does. It is bubblewrap's option without the dashes.
 type Kind string
 

@@ -161,7 +161,7 @@ func (f *Facts) bindSource(s *steps.Step) (src Source, err error) {
 		src.Missing = true
 		return src, nil
 	case err != nil && s.FD != steps.NoFD:
-		return src, spec.CallerError("--"+string(s.Kind)+"-fd", strconv.Itoa(s.FD)+": "+err.Error(), "open it")
+		return src, spec.CallerError(steps.Option+string(s.Kind)+"-fd", strconv.Itoa(s.FD)+": "+err.Error(), "open it")
 	case err != nil:
 		return src, spec.CallerError("Can't find source path "+words.Printable(s.Source), err.Error(),
 			"create it, or use the option that ends in -try")

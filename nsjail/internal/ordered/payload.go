@@ -18,11 +18,11 @@ import (
 func (r *resolver) leave() {
 	p := r.p
 	if r.Userns2 != steps.NoFD {
-		ops.Setns(p, "--userns2", program.Int(r.Userns2), unix.CLONE_NEWUSER, "CLONE_NEWUSER")
+		ops.Setns(p, steps.Option+"userns2", program.Int(r.Userns2), unix.CLONE_NEWUSER, "CLONE_NEWUSER")
 	}
 	if r.NewUser && !r.Unmapped && (r.setUID != r.uid || r.setGID != r.gid || r.DisableUserns) {
 		if r.DisableUserns {
-			r.write("--disable-userns", "sys/user/max_user_namespaces", "1")
+			r.write(steps.Option+"disable-userns", "sys/user/max_user_namespaces", "1")
 		}
 		ops.Unshare(p, "user", unix.CLONE_NEWUSER, "CLONE_NEWUSER")
 		r.boundingSet()
@@ -38,13 +38,13 @@ func (r *resolver) leave() {
 		r.capset(r.caps)
 	}
 	if r.ExecLabel != "" { // a context, which the kernel must know: selinux(8), proc_pid_attr(5)
-		ops.ExecLabel(p, "--exec-label", r.proc.Arg(), "thread-self/attr/exec", r.ExecLabel, r.ExecLabel)
+		ops.ExecLabel(p, steps.Option+"exec-label", r.proc.Arg(), "thread-self/attr/exec", r.ExecLabel, r.ExecLabel)
 	}
 	p.Close("process", r.proc)
 	// a change of identity has made /proc/PID root's, where others look for the namespaces of --info-fd: proc(5)
 	ops.Dumpable(p, "process", 1)
 	if r.BlockFD != steps.NoFD {
-		p.Add("--block-fd", unix.SYS_READ, program.Int(r.BlockFD), program.Bytes(make([]byte, 1)), program.Int(1))
+		p.Add(steps.Option+"block-fd", unix.SYS_READ, program.Int(r.BlockFD), program.Bytes(make([]byte, 1)), program.Int(1))
 	}
 }
 
@@ -83,7 +83,7 @@ func (r *resolver) process() {
 	p := r.p
 	r.workdir()
 	if r.NewSession {
-		p.Add("--new-session", unix.SYS_SETSID)
+		p.Add(steps.Option+"new-session", unix.SYS_SETSID)
 	}
 	if !r.init {
 		return
@@ -105,7 +105,7 @@ func (r *resolver) process() {
 func (r *resolver) workdir() {
 	p := r.p
 	if r.Chdir != "" {
-		p.Add("--chdir "+r.Chdir, unix.SYS_CHDIR, program.Str(r.Chdir))
+		p.Add(steps.Option+"chdir "+r.Chdir, unix.SYS_CHDIR, program.Str(r.Chdir))
 		return
 	}
 	for _, dir := range []string{r.f.Home, r.f.Cwd} {
@@ -137,7 +137,7 @@ func (r *resolver) held() (n int) {
 		n++
 	}
 	for _, file := range r.LockFiles {
-		label := "--lock-file " + file
+		label := steps.Option + "lock-file " + file
 		fd := p.Open(label, unix.SYS_OPENAT, program.CWD(), program.Str(file),
 			program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
 		keep(label, fd.Arg())
@@ -146,7 +146,7 @@ func (r *resolver) held() (n int) {
 			program.Struct(make([]byte, 32), program.Text("{F_RDLCK, SEEK_SET, 0, 0}")))
 	}
 	if r.SyncFD != steps.NoFD {
-		keep("--sync-fd", program.Int(r.SyncFD))
+		keep(steps.Option+"sync-fd", program.Int(r.SyncFD))
 		r.CloseFDs = append(r.CloseFDs, r.SyncFD)
 	}
 	return n

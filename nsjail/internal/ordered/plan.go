@@ -82,11 +82,12 @@ func (r *resolver) check() error {
 	}
 	switch {
 	case !own && r.uid != r.f.UID:
-		return spec.CallerError("--uid", "Specifying --uid requires --unshare-user or --userns", "add one")
+		return needsUser("uid")
 	case !own && r.gid != r.f.GID:
-		return spec.CallerError("--gid", "Specifying --gid requires --unshare-user or --userns", "add one")
+		return needsUser("gid")
 	case len(r.LockFiles)+1 > launcher.MaxDisks:
-		return spec.CallerError("--lock-file", fmt.Sprintf("more than %d of them", launcher.MaxDisks-1), "lock fewer files")
+		return spec.CallerError(steps.Option+"lock-file",
+			fmt.Sprintf("more than %d of them", launcher.MaxDisks-1), "lock fewer files")
 	case r.f.Highest >= launcher.HomeFD && (r.Bounded() || len(r.LockFiles) > 0 || r.SyncFD != steps.NoFD):
 		return spec.CallerError("descriptors", fmt.Sprintf("%d is open, and init holds those from %d on", r.f.Highest,
 			launcher.HomeFD), "close it, or make it close-on-exec")
@@ -98,7 +99,7 @@ func (r *resolver) check() error {
 			"give it a control group, as `brig doctor` tells, or drop the variable")
 	case r.Bounded() && !r.NewPID:
 		return spec.CallerError("BRIG_*", "limits end a jail with all of its processes, which takes a pid namespace",
-			"add --unshare-pid")
+			"add "+option("unshare-pid"))
 	}
 	return nil
 }
@@ -135,10 +136,10 @@ func (r *resolver) enter() *program.Program {
 		r.dieWithParent(p)
 	}
 	if r.Userns != steps.NoFD {
-		ops.Setns(p, "--userns", program.Int(r.Userns), unix.CLONE_NEWUSER, "CLONE_NEWUSER")
+		ops.Setns(p, steps.Option+"userns", program.Int(r.Userns), unix.CLONE_NEWUSER, "CLONE_NEWUSER")
 	}
 	if r.PIDNS != steps.NoFD {
-		ops.Setns(p, "--pidns", program.Int(r.PIDNS), unix.CLONE_NEWPID, "CLONE_NEWPID")
+		ops.Setns(p, steps.Option+"pidns", program.Int(r.PIDNS), unix.CLONE_NEWPID, "CLONE_NEWPID")
 	}
 	return p
 }
@@ -165,10 +166,10 @@ func (r *resolver) identity() {
 		r.boundingSet()
 	}
 	if r.Userns != steps.NoFD && r.uid != r.f.UID {
-		p.Add("--uid", unix.SYS_SETRESUID, program.Int(r.uid), program.Int(r.uid), program.Int(r.uid))
+		p.Add(steps.Option+"uid", unix.SYS_SETRESUID, program.Int(r.uid), program.Int(r.uid), program.Int(r.uid))
 	}
 	if r.Userns != steps.NoFD && r.gid != r.f.GID {
-		p.Add("--gid", unix.SYS_SETRESGID, program.Int(r.gid), program.Int(r.gid), program.Int(r.gid))
+		p.Add(steps.Option+"gid", unix.SYS_SETRESGID, program.Int(r.gid), program.Int(r.gid), program.Int(r.gid))
 	}
 	if r.NewNet {
 		netns.Loopback(p, 0)
@@ -192,7 +193,7 @@ func (r *resolver) hasDev() bool {
 // dieWithParent has the kernel kill the process when its parent has died: prctl(2).
 func (r *resolver) dieWithParent(p *program.Program) {
 	if r.DieWithParent {
-		ops.ParentDeath(p, "--die-with-parent")
+		ops.ParentDeath(p, steps.Option+"die-with-parent")
 	}
 }
 
@@ -249,9 +250,18 @@ func candidates(name string, env []string) (files []string) {
 	return files
 }
 
+// needsUser refuses an option that needs a user namespace.
+func needsUser(name string) error {
+	return spec.CallerError(steps.Option+name, words.Textf("Specifying %s requires %s or %s", option(name),
+		option("unshare-user"), option("userns")), "add one")
+}
+
+// option refers to an option.
+func option(name string) words.Text { return words.Field(steps.Option + name) }
+
 // label returns a step's label: the option as it was written.
 func label(s *steps.Step, i int) string {
-	words := []string{"--" + string(s.Kind)}
+	words := []string{steps.Option + string(s.Kind)}
 	for _, w := range []string{s.Source, s.Work, s.Target} {
 		if w != "" {
 			words = append(words, w)

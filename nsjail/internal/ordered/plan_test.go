@@ -111,14 +111,14 @@ func TestRefused(t *testing.T) {
 		return j
 	}
 	for want, j := range map[string]*steps.Jail{
-		"Specifying --uid requires":    change(func(j *steps.Jail) { j.UID = 5 }),
-		"Specifying --gid requires":    change(func(j *steps.Jail) { j.GID = 5 }),
-		"more than 7 of them":          change(func(j *steps.Jail) { j.LockFiles = slices.Repeat([]string{"/l"}, 8) }),
-		"limits end a jail with all":   change(func(j *steps.Jail) { j.Limits.Wall = 1 }),
-		"RLIMIT_NPROC does not bound":  change(func(j *steps.Jail) { j.Limits.Processes, j.NewPID = 5, true }),
-		"there is no step fly":         bare(steps.Step{Kind: "fly", Target: "/x"}),
-		"the data of all such options": bare(steps.Step{Kind: steps.File, Target: "/x", Data: make([]byte, maxData+1)}),
-		"--overlay-src: more than 60":  bare(steps.Step{Kind: steps.ROOverlay, Target: "/x", Lower: make([]string, 61)}),
+		"Specifying option uid requires":   change(func(j *steps.Jail) { j.UID = 5 }),
+		"Specifying option gid requires":   change(func(j *steps.Jail) { j.GID = 5 }),
+		"more than 7 of them":              change(func(j *steps.Jail) { j.LockFiles = slices.Repeat([]string{"/l"}, 8) }),
+		"limits end a jail with all":       change(func(j *steps.Jail) { j.Limits.Wall = 1 }),
+		"RLIMIT_NPROC does not bound":      change(func(j *steps.Jail) { j.Limits.Processes, j.NewPID = 5, true }),
+		"there is no step fly":             bare(steps.Step{Kind: "fly", Target: "/x"}),
+		"the data of all such options":     bare(steps.Step{Kind: steps.File, Target: "/x", Data: make([]byte, maxData+1)}),
+		"option overlay-src: more than 60": bare(steps.Step{Kind: steps.ROOverlay, Target: "/x", Lower: make([]string, 61)}),
 	} {
 		if _, err := resolve(1000, j); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -34,7 +34,7 @@ func (r *resolver) root() error {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if size += len(s.Data); size > maxData {
-			return spec.CallerError("--"+string(s.Kind), fmt.Sprintf("the data of all such options is more than %d MiB",
+			return spec.CallerError(steps.Option+string(s.Kind), fmt.Sprintf("the data of all such options is more than %d MiB",
 				maxData>>20), "bind a file instead")
 		}
 		if r.f.Sources[i].Missing {
@@ -96,7 +96,7 @@ func (r *resolver) step(s *steps.Step, src *Source) error {
 	case steps.Hostname:
 		r.p.Add(label(s, 0), unix.SYS_SETHOSTNAME, program.Str(s.Target), program.Int(len(s.Target)))
 	default:
-		return spec.CallerError("steps", "there is no step "+string(s.Kind), "see bwrap --help")
+		return spec.CallerError("steps", "there is no step "+string(s.Kind), "take a Kind of package steps")
 	}
 	return nil
 }
@@ -125,7 +125,8 @@ func tmpfsOptions(s *steps.Step) [][2]string {
 func (r *resolver) overlay(s *steps.Step, layers []string, target string) error {
 	l := rootfs.Layers{Lower: layers[2:], Memory: s.Kind == steps.TmpOverlay}
 	if len(s.Lower) > rootfs.MaxLayers {
-		return spec.CallerError("--overlay-src", fmt.Sprintf("more than %d of them", rootfs.MaxLayers), "merge some")
+		return spec.CallerError(steps.Option+"overlay-src", fmt.Sprintf("more than %d of them", rootfs.MaxLayers),
+			"merge some")
 	}
 	if s.Kind == steps.Overlay {
 		l.Upper, l.Work = layers[0], layers[1]

@@ -78,9 +78,12 @@ func (c *call) die(err error) int {
 	return exitOwn
 }
 
-// optionWords is the dialect of bubblewrap's command line, which has no options for what messages refer to: to run
+// optionWords is the dialect of bubblewrap's command line. It has no options for most of what messages refer to: to run
 // without a mechanism, say.
-func optionWords(words.Ref) (string, bool) { return "", false }
+func optionWords(r words.Ref) (string, bool) {
+	name, is := strings.CutPrefix(r.Field, steps.Option)
+	return "--" + name, is
+}
 
 // usage is the text of --help.
 func usage() string {
@@ -180,7 +183,11 @@ func (c *call) describeError(err error) error {
 	case e.Op == "clone3" && errors.Is(e.Errno, unix.EPERM):
 		return failf("No permissions to create a new namespace; %s", e.Remedy.In(optionWords))
 	}
-	return e
+	told := *e
+	if name, is := strings.CutPrefix(e.Op, steps.Option); is {
+		told.Op = "--" + name
+	}
+	return &told
 }
 
 // closeInherited closes what the jail alone is to hold: with a pipe among them its reader would wait for this process,
