@@ -170,7 +170,8 @@ func (c *Cmd) Wait() (*Result, error) {
 }
 
 // Signal sends a signal to the payload, through init. SIGINT and SIGQUIT reach its process group, as from a terminal.
-// SIGKILL ends the whole jail.
+// SIGKILL ends the whole jail. Before the jail has a process the error is os.ErrInvalid, and after its end
+// os.ErrProcessDone.
 func (c *Cmd) Signal(sig os.Signal) error {
 	if r := c.running.Load(); r != nil {
 		return r.ender.signal(sig)
@@ -180,14 +181,10 @@ func (c *Cmd) Signal(sig os.Signal) error {
 
 // Stop sends a signal that asks the payload to end. If the jail has not ended within Limits.Grace (DefaultGrace if that
 // is 0), it is killed and its status is cancelled. Another Stop in the meantime sends its signal too, and does not
-// extend the time. SIGKILL ends the jail at once.
+// extend the time. SIGKILL ends the jail at once. The errors are those of Signal.
 func (c *Cmd) Stop(sig os.Signal) error {
-	r := c.running.Load()
-	switch {
-	case r != nil:
+	if r := c.running.Load(); r != nil {
 		return r.ender.stop(sig)
-	case sig == unix.SIGKILL:
-		return nil
 	}
 	return os.ErrInvalid
 }

@@ -95,7 +95,10 @@ func (e *ender) stop(sig os.Signal) error {
 		e.cause.CompareAndSwap(int32(notEnded), int32(endedCancel)) // keeps the cause if a limit was first
 		e.end()
 	}
-	if sig == unix.SIGKILL {
+	switch {
+	case e.done.Load():
+		return os.ErrProcessDone
+	case sig == unix.SIGKILL:
 		kill()
 		return nil
 	}

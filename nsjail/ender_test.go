@@ -96,15 +96,24 @@ func TestSignalsThatCannotArrive(t *testing.T) {
 		t.Errorf("to a process that has ended: %v", err)
 	}
 	e.done.Store(true)
-	if err := e.signal(unix.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("after the end: %v", err)
-	}
 	var none Cmd
-	if err := none.Signal(unix.SIGTERM); !errors.Is(err, os.ErrInvalid) {
-		t.Errorf("before Start: %v", err)
+	for _, sig := range []os.Signal{unix.SIGTERM, unix.SIGKILL} {
+		for what, err := range map[string]error{"signal": e.signal(sig), "stop": e.stop(sig)} {
+			if !errors.Is(err, os.ErrProcessDone) {
+				t.Errorf("%s with %v after the end: %v", what, sig, err)
+			}
+		}
+		for what, err := range map[string]error{"Signal": none.Signal(sig), "Stop": none.Stop(sig)} {
+			if !errors.Is(err, os.ErrInvalid) {
+				t.Errorf("%s with %v before Start: %v", what, sig, err)
+			}
+		}
 	}
-	if err := none.Stop(unix.SIGKILL); err != nil || none.Pid() != 0 || none.Plan() != nil || none.PlanDigest() != "" {
-		t.Errorf("before Start: %v, pid %d", err, none.Pid())
+	if why := cause(e.cause.Load()); why != notEnded {
+		t.Errorf("a jail that had ended was ended for cause %d", why)
+	}
+	if none.Pid() != 0 || none.Plan() != nil || none.PlanDigest() != "" {
+		t.Errorf("before Start: pid %d", none.Pid())
 	}
 }
 

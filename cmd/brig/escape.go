@@ -76,7 +76,7 @@ func listen(c *nsjail.Cmd, inv *invocation, std cli.Stdio) io.Reader {
 		switch escape {
 		case escapeEnd:
 			inv.escaped = true
-			_ = c.Stop(unix.SIGKILL) // it returns no error for SIGKILL
+			_ = c.Stop(unix.SIGKILL) // an error means that the jail has ended
 		case escapeStop:
 			suspend(c)
 		case escapeHelp:
