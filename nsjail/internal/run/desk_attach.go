@@ -1,6 +1,8 @@
 package run
 
 import (
+	"time"
+
 	"brig/internal/sys"
 
 	"golang.org/x/sys/unix"
@@ -111,10 +113,45 @@ func (d *desk) pump() {
 		if n < 0 {
 			return
 		}
+		if n > 0 {
+			d.settle()
+		}
 		if _, err := d.master.Write(buf[:n]); err != nil {
 			return
 		}
 	}
+}
+
+// settleTime is how long a key waits for init, which a frozen jail has stopped, too.
+const settleTime = time.Second
+
+// settle waits until init has handed the foreground to the payload's group, for which attach was asked: a key that
+// stands for a signal is for the group that has it when the key arrives.
+func (d *desk) settle() {
+	for end := time.Now().Add(settleTime); d.leads() && time.Now().Before(end); {
+		d.mu.Lock()
+		stay := d.attached && !d.ended
+		d.mu.Unlock()
+		if !stay {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// leads reports whether the foreground of the payload's terminal is that of its session's leader, which is init:
+// ioctl_tty(2).
+func (d *desk) leads() (leads bool) {
+	_ = sys.Control(d.master, func(fd int) error { // an error means that the jail has ended
+		session, err := unix.IoctlGetInt(fd, unix.TIOCGSID)
+		if err != nil {
+			return err
+		}
+		group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+		leads = err == nil && group == session
+		return err
+	})
+	return leads
 }
 
 // read returns what was typed, or -1 at the end.
