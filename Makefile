@@ -9,6 +9,9 @@ FUZZCOUNT   ?= 20000x
 BIN         := bin
 HOST_BIN    := $(BIN)
 
+# Both modules, brig and brig/brigd. No go.work stands in the root, so that go list -m all there is what an embedder gets.
+export GOWORK := $(CURDIR)/scripts/go.work
+
 # No VCS stamp: it would need git, and fail in a checkout that another user owns. The tests build programs, too.
 export GOFLAGS += -buildvcs=false
 
@@ -36,8 +39,8 @@ deps-test: ## install what the tests need as well
 build: deps ## build bin/brig, bin/brigd and bin/brigd-queue, each one static binary
 	@mkdir -p bin
 	$(STATIC) build -o bin/brig ./cmd/brig
-	$(STATIC) build -o bin/brigd ./cmd/brigd
-	$(STATIC) build -o bin/brigd-queue ./cmd/brigd-queue
+	$(STATIC) build -o bin/brigd ./brigd/cmd/brigd
+	$(STATIC) build -o bin/brigd-queue ./brigd/cmd/brigd-queue
 
 run: build ## the demo: an agent's analysis of real data that then tries to break out
 	@testdata/demo/run.sh bin/brig bin/demo-output
@@ -49,7 +52,7 @@ test-all: check test-long test-net test-mcp test-agents test-package test-docs #
 
 test-long: deps-test build ## the tests that make test leaves out
 	@GO='$(GO)' scripts/test.sh long
-	$(GO) test -count=1 -tags otel ./cmd/brigd/internal/trace
+	$(GO) test -count=1 -tags otel ./brigd/internal/trace
 
 # Apart from the packages: taking many network namespaces apart slows down whatever makes one. The attacks mostly wait,
 # and the guests use the processors meanwhile.
@@ -83,12 +86,12 @@ test-arm64: deps-vm ## the guests' suites and seccomp's under Debian's arm64 ker
 	  VM_TIMEOUT=$${VM_TIMEOUT:-7200} scripts/vm/all.sh
 
 check: deps-test ## gofmt, go vet, staticcheck
-	@bad=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \
+	@bad=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./... ./brigd/...)); \
 	  if [ -n "$$bad" ]; then echo "gofmt: run gofmt -w on:"; echo "$$bad"; exit 1; fi
-	$(GO) vet ./...
+	$(GO) vet ./... ./brigd/...
 	@mkdir -p bin # staticcheck is pinned in a module of its own, so that it is no dependency of brig's
 	@$(GO) -C scripts/tools build -o ../../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
-	bin/staticcheck ./...
+	bin/staticcheck ./... ./brigd/...
 
 fuzz: deps ## run FUZZCOUNT (20000x) inputs against every parser; make test runs the seeds only
 	@scripts/fuzz.sh '$(GO)' '$(FUZZCOUNT)'

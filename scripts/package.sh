@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 umask 022
-export LC_ALL=C TZ=UTC GO=${GO:-go}
+export LC_ALL=C TZ=UTC GO=${GO:-go} GOWORK=$PWD/scripts/go.work
 epoch=$(git -c safe.directory="$PWD" log -1 --format=%ct 2>/dev/null) || epoch=$(stat -c %Y go.mod)
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$epoch}
 version=$(bin/brig version | cut -d' ' -f2)
@@ -26,7 +26,7 @@ of() {
 # notices ARCH: the licenses of everything that the programs contain.
 notices() {
 	local path dir each
-	GOARCH=$1 CGO_ENABLED=1 "$GO" list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}' ./cmd/brig ./cmd/brigd ./cmd/brigd-queue |
+	GOARCH=$1 CGO_ENABLED=1 "$GO" list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}' ./cmd/brig ./brigd/cmd/brigd ./brigd/cmd/brigd-queue |
 		sort -u | { echo "go $("$GO" env GOROOT)" && cat; } |
 		while read -r path dir; do
 			for each in "$dir"/{LICENSE,COPYING,NOTICE}*; do
@@ -44,7 +44,7 @@ stage() {
 	if [ -n "$root" ]; then
 		bin=$work/bin-$1
 		mkdir "$bin"
-		GOARCH=$1 scripts/static.sh build -o "$bin/" ./cmd/brig ./cmd/brigd ./cmd/brigd-queue
+		GOARCH=$1 scripts/static.sh build -o "$bin/" ./cmd/brig ./brigd/cmd/brigd ./brigd/cmd/brigd-queue
 	fi
 	make -s -o build install BIN="$bin" HOST_BIN=bin DESTDIR="$2" PREFIX=/usr >/dev/null
 	gzip -9n "$2"/usr/share/man/man?/*

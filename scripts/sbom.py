@@ -41,7 +41,7 @@ for binary in binaries:
     relate(program, "STATIC_LINK", package("stdlib", stdlib, f"pkg:golang/stdlib@{stdlib}"))
     for line in lines[1:]:
         words = line.split()
-        if words[0] == "dep":
+        if words[0] == "dep" and words[1] != "brig":  # the jail, which is of the same source
             relate(program, "STATIC_LINK", package(words[1], words[2], f"pkg:golang/{words[1]}@{words[2]}"))
     for line in os.environ["LIBRARIES"].splitlines():
         name, v = line.split()

@@ -5,6 +5,7 @@
 # GOARCH may name another architecture of Debian, whose libraries scripts/vm/sysroot.sh downloads.
 # EXTLDFLAGS has more flags for the linker.
 set -euo pipefail
+export GOWORK; GOWORK=$(realpath "$(dirname "$0")/go.work")
 flags="-static ${EXTLDFLAGS:-}"
 go=${GO:-go} root=
 if [ -z "${CC:-}" ] && [ -n "${GOARCH:-}" ] && [ "$GOARCH" != "$("$go" env GOHOSTARCH)" ]; then

@@ -4,13 +4,13 @@
 # compiled is not compiled again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export GO=${GO:-go} BRIG_NEED_PROMTOOL=1
+export GO=${GO:-go} GOWORK=$PWD/scripts/go.work BRIG_NEED_PROMTOOL=1
 export BRIG_TEST_BINARY=$PWD/bin/brig
 go=(scripts/in-tmp.sh scripts/static.sh)
 
 # long: PACKAGE REGEXP of each package with tests that -short leaves out or makes shorter.
 long() {
-	grep -rlE --include='*_test.go' 'long\.Test\(|testing\.Short\(' agent cgroup changes cmd examples image internal layer learn netns nsjail rootfs seccomp |
+	grep -rlE --include='*_test.go' 'long\.Test\(|testing\.Short\(' brigd cgroup changes cmd examples image internal layer learn netns nsjail rootfs seccomp |
 		xargs dirname | sort -u | while read -r dir; do
 		echo "./$dir" "$(awk '/^func / { sub(/\(.*/, "", $2); name = $2 } /long\.Test\(|testing\.Short\(/ && name ~ /^Test/ { print name }' \
 			"$dir"/*_test.go | sort -u | paste -sd'|')"
@@ -22,4 +22,4 @@ if [ "${1:-}" = long ]; then
 	exit
 fi
 # The longest first. The egress suite waits more than it works.
-exec "${go[@]}" test -short -vet=off -count=1 ./nsjail $("$GO" list ./... | grep -vE '/internal/test/egress$|^brig/nsjail$')
+exec "${go[@]}" test -short -vet=off -count=1 ./nsjail $("$GO" list ./... ./brigd/... | grep -vE '/internal/test/egress$|^brig/nsjail$')

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"brig/agent/text"
+	"brig/internal/text"
 	"brig/internal/words"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"brig/agent/text"
 	"brig/denial"
 	"brig/internal/cli"
+	"brig/internal/text"
 	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/process"

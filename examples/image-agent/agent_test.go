@@ -25,7 +25,7 @@ var files embed.FS
 
 // TestMain runs the test as root and again as an ordinary user.
 func TestMain(m *testing.M) {
-	os.Exit(asuser.Main(m, asuser.Build("./cmd/brig", "brig"), asuser.Build("./cmd/brigd", "brigd")))
+	os.Exit(asuser.Main(m, asuser.Build("./cmd/brig", "brig"), asuser.Build("./brigd/cmd/brigd", "brigd")))
 }
 
 // TestImageAgent builds the agent's image on a root that it makes of this machine's Python, with a Pillow of its own

@@ -1,28 +1,21 @@
 package lint
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
-	"brig/agent/audit"
-	"brig/agent/engine"
-	"brig/agent/job"
-	"brig/agent/policy"
-	"brig/agent/token"
-	"brig/agent/workspace"
 	"brig/internal/test/must"
-	"brig/netns/egress"
-	network "brig/netns/egress/policy"
-	"brig/nsjail"
 )
 
 // row is a line of a table of docs/features.md: what is asked for, what brig has, where it is written and what tests
@@ -30,19 +23,18 @@ import (
 type row struct{ asked, brig, code, test string }
 
 // kinds are the words that say what a name in backquotes after them is a field of, until the next such word.
-var kinds = map[string][]reflect.Type{
-	"Spec": {reflect.TypeFor[nsjail.Spec]()}, "report": {reflect.TypeFor[nsjail.Result]()}, "refusal": {reflect.TypeFor[job.Refusal]()},
-	"egress": {reflect.TypeFor[network.Policy]()}, "rule": {reflect.TypeFor[network.Rule]()}, "record": {reflect.TypeFor[egress.Event]()},
-	"summary": {reflect.TypeFor[egress.Summary]()}, "request": {reflect.TypeFor[engine.Request]()}, "answer": {reflect.TypeFor[engine.Response]()},
-	"sandbox": {reflect.TypeFor[engine.SandboxRequest](), reflect.TypeFor[engine.SandboxInfo]()}, "entry": {reflect.TypeFor[workspace.Entry]()},
-	"policy": {reflect.TypeFor[policy.Policy]()}, "command": {reflect.TypeFor[policy.Command]()}, "token": {reflect.TypeFor[token.Block]()},
-	"audit": {reflect.TypeFor[audit.Event]()},
+var kinds = map[string][]string{
+	"Spec": {"nsjail.Spec"}, "report": {"nsjail.Result"}, "refusal": {"brigd/job.Refusal"}, "egress": {"netns/egress/policy.Policy"},
+	"rule": {"netns/egress/policy.Rule"}, "record": {"netns/egress.Event"}, "summary": {"netns/egress.Summary"},
+	"request": {"brigd/engine.Request"}, "answer": {"brigd/engine.Response"}, "sandbox": {"brigd/engine.SandboxRequest", "brigd/engine.SandboxInfo"},
+	"entry": {"brigd/workspace.Entry"}, "policy": {"brigd/policy.Policy"}, "command": {"brigd/policy.Command"}, "token": {"brigd/token.Block"},
+	"audit": {"brigd/audit.Event"},
 }
 
 // fixed are the words before a name that stands in a file, and how it stands there.
 var fixed = map[string][2]string{
-	"tool": {"cmd/brigd/internal/tools/schema.json", `"%s":`}, "status": {"nsjail/result.go", `Status = "%s"`}, "net": {"nsjail/spec/spec.go", `Net = "%s"`},
-	"preset": {"seccomp/presets.go", `"%s"`}, "profile": {"agent/policy/profiles", `"name": "%s"`},
+	"tool": {"brigd/internal/tools/schema.json", `"%s":`}, "status": {"nsjail/result.go", `Status = "%s"`}, "net": {"nsjail/spec/spec.go", `Net = "%s"`},
+	"preset": {"seccomp/presets.go", `"%s"`}, "profile": {"brigd/policy/profiles", `"name": "%s"`},
 }
 
 var (
@@ -120,23 +112,23 @@ func known(t *testing.T, kind, name, code string) bool {
 	if strings.HasPrefix(name, "brigd ") || strings.HasPrefix(name, "brig ") || strings.HasPrefix(name, "--") {
 		return knownFlags(t, name)
 	} else if m := aRoute.FindStringSubmatch(name); m != nil {
-		routes := strings.ReplaceAll(below(t, "cmd/brigd/internal/api/routes.go"), "path: file", `path: "/v1/sandboxes/{id}/files/{path}"`)
+		routes := strings.ReplaceAll(below(t, "brigd/internal/api/routes.go"), "path: file", `path: "/v1/sandboxes/{id}/files/{path}"`)
 		return strings.Contains(routes, `method: "`+m[1]+`", path: "`+m[2]+`"`)
 	} else if regexp.MustCompile(`^(?:sandbox|active|brigd)_[a-z_]+$`).MatchString(name) {
-		return strings.Contains(below(t, "cmd/brigd/internal/metrics"), `"`+name+`"`)
+		return strings.Contains(below(t, "brigd/internal/metrics"), `"`+name+`"`)
 	} else if m := aCall.FindStringSubmatch(name); m != nil {
 		return regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type )` + m[1] + `\b`).MatchString(code)
 	} else if f, ok := fixed[kind]; ok {
 		return !slices.ContainsFunc(path, func(key string) bool { return !strings.Contains(below(t, f[0]), fmt.Sprintf(f[1], key)) })
 	}
-	return slices.ContainsFunc(kinds[kind], func(typ reflect.Type) bool { return hasField(typ, path) })
+	return slices.ContainsFunc(kinds[kind], func(name string) bool { return hasField(declared(t, name), path) })
 }
 
 // knownFlags checks a command line: brigd's words against its source, brig's against its help, or brigd's for what it
 // performs.
 func knownFlags(t *testing.T, line string) bool {
 	t.Helper()
-	source, help := below(t, "cmd/brigd"), below(t, "cmd/brig/testdata")
+	source, help := below(t, "brigd/cmd/brigd")+below(t, "brigd/internal"), below(t, "cmd/brig/testdata")
 	program, rest, _ := strings.Cut(line, " ")
 	if strings.HasPrefix(line, "--") {
 		program, rest = "brig", "run "+line
@@ -155,21 +147,51 @@ func knownFlags(t *testing.T, line string) bool {
 	})
 }
 
+var compiled = sync.OnceValue(func() func(path string) (*types.Package, error) {
+	return importer.ForCompiler(token.NewFileSet(), "gc", exports).Import
+})
+
+// exports opens what the compiler has exported of a package of either module.
+func exports(path string) (io.ReadCloser, error) {
+	cmd := inModules("go", "list", "-export", "-f", "{{.Export}}", path)
+	file, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(strings.TrimSpace(string(file)))
+}
+
+// declared returns the type that a package of ours declares: "room.Name".
+func declared(t *testing.T, name string) types.Type {
+	t.Helper()
+	dot := strings.LastIndexByte(name, '.')
+	p := must.Get(compiled()("brig/" + name[:dot]))(t)
+	o := p.Scope().Lookup(name[dot+1:])
+	if o == nil {
+		t.Fatalf("there is no %s", name)
+	}
+	return o.Type()
+}
+
 // hasField follows JSON names, and the names of fields that have none; a map has every key.
-func hasField(typ reflect.Type, path []string) bool {
-	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
-		typ = typ.Elem()
-	}
-	if len(path) == 0 || typ.Kind() == reflect.Map {
+func hasField(typ types.Type, path []string) bool {
+	switch typ := typ.Underlying().(type) {
+	case *types.Pointer:
+		return hasField(typ.Elem(), path)
+	case *types.Slice:
+		return hasField(typ.Elem(), path)
+	case *types.Map:
 		return len(path) == 0 || hasField(typ.Elem(), path[1:])
-	}
-	for i := 0; typ.Kind() == reflect.Struct && i < typ.NumField(); i++ {
-		name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
-		if name == path[0] || name == "" && strings.EqualFold(typ.Field(i).Name, strings.ReplaceAll(path[0], "_", "")) {
-			return hasField(typ.Field(i).Type, path[1:])
+	case *types.Struct:
+		for i := 0; i < typ.NumFields() && len(path) > 0; i++ {
+			f := typ.Field(i)
+			name, _, _ := strings.Cut(reflect.StructTag(typ.Tag(i)).Get("json"), ",")
+			if name == path[0] || name == "" && strings.EqualFold(f.Name(), strings.ReplaceAll(path[0], "_", "")) {
+				return hasField(f.Type(), path[1:])
+			}
 		}
 	}
-	return false
+	return len(path) == 0
 }
 
 var belowOnce = map[string]string{}
@@ -229,7 +251,7 @@ func TestFeatures(t *testing.T) {
 
 // TestFeatureRowsCanFail: a row that is wrong in one place is found out.
 func TestFeatureRowsCanFail(t *testing.T) {
-	good := row{"`timeout`", "`--timeout`; request `timeout`; Spec `limits.wall`; `engine.Engine.Run()`", "[run](../agent/engine/run.go)", "[`TestRun`](../agent/engine)"}
+	good := row{"`timeout`", "`--timeout`; request `timeout`; Spec `limits.wall`; `engine.Engine.Run()`", "[run](../brigd/engine/run.go)", "[`TestRun`](../brigd/engine)"}
 	if p := good.problems(t); len(p) > 0 {
 		t.Fatal(p)
 	}
@@ -240,65 +262,11 @@ func TestFeatureRowsCanFail(t *testing.T) {
 		}
 	}
 	for _, bad := range []row{
-		{" ", good.brig, good.code, good.test}, {good.asked, good.brig, "[run](../agent/engine/walk.go)", good.test}, {good.asked, good.brig, "nsjail", good.test},
+		{" ", good.brig, good.code, good.test}, {good.asked, good.brig, "[run](../brigd/engine/walk.go)", good.test}, {good.asked, good.brig, "nsjail", good.test},
 		{good.asked, good.brig, good.code, strings.Replace(good.test, "TestRun", "TestRuns", 1)}, {good.asked, good.brig, good.code, strings.Replace(good.test, "engine", "audit", 1)},
 		{good.asked, good.brig, good.code, "none"}, {good.asked, good.brig, good.code, "TestRun"}} {
 		if len(bad.problems(t)) == 0 {
 			t.Errorf("nobody notices %q", bad)
 		}
-	}
-}
-
-// ended is an Executor that runs nothing, remembers what was to be run and reports many failures.
-type ended struct{ spec *nsjail.Spec }
-
-func (e ended) Execute(_ context.Context, j *job.Job) (*nsjail.Result, error) {
-	*e.spec = j.Spec
-	return &nsjail.Result{Status: nsjail.StatusTimeout, ExitCode: -1, Signal: "SIGKILL", TimedOut: true, LimitsHit: []string{"wall"}, Usage: nsjail.NoUsage(),
-		Output: nsjail.Output{StdoutBytes: 7, StderrBytes: 8, StderrDropped: 9}, Violation: &nsjail.Violation{Syscall: "mount", Count: 2},
-		Network: &egress.Summary{Total: 3, ByVerdict: map[egress.Verdict]int{egress.VerdictDeny: 3}, ByReason: map[network.Reason]int{network.ReasonBlocked: 3}}}, nil
-}
-
-// TestRequestAndAnswer: the fields of a request are those of the jail, and the fields of a jail's result are in the
-// answer.
-func TestRequestAndAnswer(t *testing.T) {
-	var s nsjail.Spec
-	e := must.Get(engine.New(engine.Options{Wrap: func(job.Executor) job.Executor { return ended{&s} }}))(t)
-	defer e.Close()
-	var r engine.Request
-	if err := json.Unmarshal([]byte(`{"cmd":["id"],"memory":"64m","cpus":0.5,"timeout":90,"env":{"A":"b"},"cwd":"/tmp","network":["example.org:443"]}`), &r); err != nil {
-		t.Fatal(err)
-	}
-	a := e.Run(t.Context(), engine.Caller{}, &r, nil)
-	want := "[id] 64m 0.5 1m30s [A=b] /tmp egress [example.org:443] timeout -1 SIGKILL true [wall] [{syscall mount 2} {network " + string(network.ReasonBlocked) + " 3}]\n"
-	if text := fmt.Sprintln(s.Args, s.Limits.Memory, s.Limits.CPUs, s.Limits.Wall, s.Env, s.Workdir, s.Net, s.Egress.Allow, a.Status, a.ExitCode, a.Signal, a.TimedOut, a.LimitsHit, a.Violations); text != want {
-		t.Errorf("got %swant %s%+v", text, want, a.Error)
-	}
-	r = engine.Request{Cmd: []string{"id"}}
-	if e.Run(t.Context(), engine.Caller{}, &r, nil); s.Net != "" || s.Egress != nil || s.Limits.Wall != engine.DefaultTimeout {
-		t.Errorf("a request that asks for nothing: %+v", s)
-	}
-}
-
-// TestAuditSaysHowARunEnded: the articles' fields of an audit log are in the line of a run's end, by the names of the
-// table.
-func TestAuditSaysHowARunEnded(t *testing.T) {
-	path, begin := filepath.Join(t.TempDir(), "audit.jsonl"), time.Now().Truncate(time.Millisecond)
-	log, err := audit.Open(audit.Options{Path: path})
-	must.Do(t, err)
-	defer log.Close()
-	must.Get(audit.Wrap(ended{new(nsjail.Spec)}, log).Execute(t.Context(), &job.Job{ID: "r"}))(t)
-	text, err := os.ReadFile(path)
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	last := lines[len(lines)-1]
-	for _, want := range []string{`"event":"run.end"`, `"status":"timeout"`, `"exit_code":-1`, `"signal":"SIGKILL"`, `"timed_out":true`, `"limits_hit":["wall"]`, `"stdout_bytes":7`,
-		`"stderr_bytes":8`, `"stderr_dropped":9`, `"syscall":"mount"`, `"by_verdict":{"deny":3}`} {
-		if !strings.Contains(last, want) {
-			t.Errorf("no %s in %s (%v)", want, last, err)
-		}
-	}
-	var line audit.Line
-	if err := json.Unmarshal([]byte(last), &line); err != nil || line.Time.Before(begin) || line.Time.After(time.Now()) {
-		t.Errorf("time %v, %v", line.Time, err)
 	}
 }

@@ -52,7 +52,7 @@ func TestNumbers(t *testing.T) {
 		{"seccomp/parse.go", `MaxSize = 1 << 20`, "| a seccomp profile | 1 MiB |"},
 		{"internal/program/blob.go", `MaxBlob = 16 << 20`, "16 MiB"},
 		{"changes/store.go", `30 \* 24 \* time.Hour, Count: 100, Bytes: 8 << 30`, "30 days, 100 sets and 8 GiB"},
-		{"agent/engine/tenants.go", `MaxChangesBytes = 1 << 30`, "1 GiB an account"},
+		{"brigd/engine/tenants.go", `MaxChangesBytes = 1 << 30`, "1 GiB an account"},
 	} {
 		if !regexp.MustCompile(c.pattern).MatchString(read(t, c.file)) {
 			t.Errorf("%s has no %s any more; change SPECIFICATION.md (%q) with it", c.file, c.pattern, c.promise)

@@ -3,20 +3,20 @@
 # _ for /), bin/brig and bin/brigd, all static. Print the file's name.
 . "$(dirname "$0")/lib.sh"
 
-export GO=${GO:-go} GOARCH=$arch CGO_ENABLED=1
+export GO=${GO:-go} GOARCH=$arch CGO_ENABLED=1 GOWORK=$module/scripts/go.work
 
 # tests lists the packages with tests, less those that read the source tree with the Go tools, the benchmark, the
 # pretended internet, and those that ask the kernel for nothing new. Of brigd only the API reads control groups.
 tests() {
-	"$GO" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed -n 's,^brig/,,p' |
-		grep -vE '^internal/(lint$|test/)|^examples/|^cmd/brig-bench|^cmd/brigd($|/internal/([^a]|a[^p]))|^agent/(audit|lang|policy|text|token)$'
+	"$GO" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... ./brigd/... | sed -n 's,^brig/,,p' |
+		grep -vE '^internal/(lint$|test/|text$)|^examples/|^cmd/brig-bench|^brigd/(cmd/|internal/([^a]|a[^p])|(audit|lang|policy|token)$)'
 }
 
 build() {
 	local package
 	cd "$module"
-	for package in cmd/brig cmd/brigd; do
-		scripts/static.sh build -o "$1/bin/${package#cmd/}" "./$package"
+	for package in cmd/brig brigd/cmd/brigd; do
+		scripts/static.sh build -o "$1/bin/${package##*/}" "./$package"
 	done
 	for package in $(tests); do
 		scripts/static.sh test -c -o "$1/bin/${package//\//_}.test" "./$package"

@@ -107,7 +107,7 @@ func Dir() string {
 func Testdata() string { return filepath.Join(Dir(), "testdata") }
 
 func prepare(dir string, setup []func(string) error) error {
-	root, err := moduleRoot()
+	root, err := checkout()
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
 	}
@@ -122,15 +122,15 @@ func prepare(dir string, setup []func(string) error) error {
 	return err
 }
 
-// moduleRoot finds the checkout from the directory that go test runs in.
-func moduleRoot() (string, error) {
+// checkout finds the root of the source from the directory that go test runs in, which is in either module.
+func checkout() (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil && dir != "/"; dir = filepath.Dir(dir) {
-		if _, serr := os.Stat(filepath.Join(dir, "go.mod")); serr == nil {
+		if _, serr := os.Stat(filepath.Join(dir, "scripts/go.work")); serr == nil {
 			return dir, nil
 		}
 	}
-	return "", errors.Join(err, errors.New("no go.mod above the test"))
+	return "", errors.Join(err, errors.New("no scripts/go.work above the test"))
 }
 
 // run starts the copy of this binary as the user, with files as its descriptors from 3 on.
@@ -158,7 +158,7 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, 0o755)
 }
 
-// Build makes a program of this module for both runs, statically, in dir. Where the environment has BRIG_TEST_BINARY,
+// Build makes a program of either module for both runs, statically, in dir. Where the environment has BRIG_TEST_BINARY,
 // as in a guest without Go, that is taken for brig, and its neighbour for another program, if there is one.
 func Build(pkg, name string) func(dir string) error {
 	return func(dir string) error {
@@ -170,7 +170,7 @@ func Build(pkg, name string) func(dir string) error {
 				return copyFile(made, filepath.Join(dir, name))
 			}
 		}
-		root, err := moduleRoot()
+		root, err := checkout()
 		if err != nil {
 			return err
 		}

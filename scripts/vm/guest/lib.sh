@@ -109,8 +109,8 @@ suites() {
 	suite "$1" seccomp "${short[@]}" -test.run='^TestLive'
 	suite "$1" nsjail/internal/launcher "${short[@]}"
 	suite "$1" nsjail "${short[@]}" "${nsjail[@]}"
-	suite "$1" agent/workspace "${short[@]}"
-	suite "$1" agent/engine "${short[@]}" -test.run='^(TestRun|TestSandbox|TestStream|TestCancel|TestManyAtOnce)$'
-	suite "$1" cmd/brigd/internal/api -test.run='^TestRealUsage$'
+	suite "$1" brigd/workspace "${short[@]}"
+	suite "$1" brigd/engine "${short[@]}" -test.run='^(TestRun|TestSandbox|TestStream|TestCancel|TestManyAtOnce)$'
+	suite "$1" brigd/internal/api -test.run='^TestRealUsage$'
 	suite "$1" cmd/brig "${short[@]}" -test.run="$cli"
 }

@@ -24,7 +24,7 @@ func TestAPI(t *testing.T) {
 			t.Skip("brigd is built for this test, and there is no compiler: ", err)
 		}
 		e.Brig = filepath.Join(t.TempDir(), "brig")
-		if out, err := exec.Command("go", "build", "-o", filepath.Dir(e.Brig), "brig/cmd/brigd").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "-C", "../../../../brigd", "build", "-o", filepath.Dir(e.Brig), "./cmd/brigd").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}

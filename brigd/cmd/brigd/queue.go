@@ -1,0 +1,300 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"brig/brigd/engine"
+	"brig/brigd/internal/admit"
+	"brig/brigd/internal/api"
+	"brig/brigd/internal/config"
+	"brig/brigd/internal/front"
+	"brig/brigd/internal/queue"
+	"brig/brigd/internal/remote"
+	"brig/internal/cli"
+	"brig/internal/sys"
+)
+
+// queued has the parts of a brigd with a durable queue: a server of its own, the connection, the front that puts runs
+// into the queue, and the worker that takes them out. Parts that the settings do not ask for are nil.
+type queued struct {
+	server *queue.Server
+	queue  *queue.Queue
+	front  *queue.Front
+	worker *queue.Worker
+	http   *http.Server // serves other brigds of the queue, for requests about sandboxes
+	end    context.CancelFunc
+	rules  []byte // what is demanded of runs at other brigds: engine.Rules
+}
+
+// work runs brigd worker.
+func work(c *config.Config, std cli.Stdio) int {
+	return runService(c, std, func(d *service) (http.Handler, error) { return d.watched(), nil })
+}
+
+// watched returns the handler of a worker's own sockets: its health and metrics.
+func (d *service) watched() http.Handler {
+	all := d.api()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/healthz", "/metrics", "/v1/version":
+		default:
+			r.URL.Path, r.URL.RawPath = "/", "" // nothing else is here: runs come from the queue
+		}
+		all.ServeHTTP(w, r)
+	})
+}
+
+// connectQueue connects to the queue that the settings name, if they name one. The engine keeps its snapshots there.
+func (p *daemon) connectQueue(ctx context.Context, e *engine.Options) (err error) {
+	j := &p.c.JetStream
+	if j.At == "" {
+		return nil
+	}
+	at, err := j.URL()
+	if err != nil {
+		return err
+	}
+	if j.Own() {
+		if p.queued.server, err = queue.StartServer(ctx, j.At, j.ServerConfig, os.Stderr, p.log); err != nil {
+			return fmt.Errorf("--jetstream: %w", err)
+		}
+		if err := sys.AddStore(j.At); err != nil { // no run may read or write it by a share above it
+			return err
+		}
+	}
+	o := queue.Options{URL: at, Creds: j.Creds, CA: j.CA, Cert: j.Cert, Key: j.Key, Plain: j.Plain,
+		Name: cmp.Or(j.Worker, queue.DefaultName()), Replicas: j.Replicas, AckWait: time.Duration(j.AckWait),
+		MaxDeliver: j.MaxDeliver, KeepResults: time.Duration(j.KeepResults), Version: version, Logger: p.log}
+	if dir, ok := strings.CutPrefix(at, "unix:"); ok {
+		if o.Store, err = queue.StoreOf(dir); err != nil {
+			return fmt.Errorf("--jetstream: %w", err)
+		}
+	}
+	if names := p.c.Elsewhere(); names != "" {
+		p.log.Warn("settings that act only in other brigds of the queue are without effect here; give them to those",
+			"settings", names)
+	}
+	if o.Rules, err = rulesOf(p.c, e); err != nil {
+		return err
+	}
+	p.queued.rules = o.Rules
+	o.Record = engine.NewRecorder(p.audit)
+	if p.c.Command != "worker" {
+		o.Queued, o.QueuedPerTenant = p.c.Gate.Queue, cmp.Or(p.c.Gate.QueuePerCaller, p.c.Gate.Queue)
+	}
+	if p.queued.queue, err = queue.Connect(ctx, o); err != nil {
+		return fmt.Errorf("--jetstream: %w", err)
+	}
+	e.Sandboxes.Name, e.Pool = o.Name, queue.Snapshots{Queue: p.queued.queue}
+	return nil
+}
+
+// openQueue starts to take runs from the queue, and to put runs into it.
+func (p *daemon) openQueue(ctx context.Context) (err error) {
+	q := p.queued.queue
+	if q == nil {
+		return nil
+	}
+	watch, end := context.WithCancel(context.WithoutCancel(ctx))
+	p.queued.end = end
+	go q.Watch(watch)
+	if p.ledger != nil {
+		go q.ShareRevocations(watch, p.c.StateDir)
+	}
+	o := p.workerOptions()
+	if p.c.Slots() > 0 {
+		if p.queued.worker, err = queue.StartWorker(q, o); err != nil {
+			return fmt.Errorf("--jetstream: %w", err)
+		}
+	}
+	if err = p.serveSandboxes(&o); err != nil || p.c.Command == "worker" {
+		return err
+	}
+	p.queued.front, err = queue.NewFront(q, p.engine.Count)
+	return err
+}
+
+// serveSandboxes serves HTTP through the queue. Another brigd sends a request about a sandbox directly to the worker
+// that has the sandbox.
+func (p *daemon) serveSandboxes(o *queue.WorkerOptions) error {
+	var room func() (int, bool)
+	if w := p.queued.worker; w != nil {
+		room = func() (int, bool) {
+			n := p.engine.SandboxCount()
+			return n, n < p.c.Engine.Sandboxes.Max && w.Short() == "" && !w.Ends()
+		}
+	}
+	l, err := p.queued.queue.ServeSandboxes(room)
+	if err != nil {
+		return fmt.Errorf("--jetstream: %w", err)
+	}
+	f := front.Options{Engine: p.local(), Gate: p.trace.Gate(p.places), Version: version, Logger: p.log,
+		MaxBody: jsonGrowth * int64(p.c.MaxBody), Trace: p.trace.Request, Authenticate: o.Authenticate,
+		MaxRequests: p.c.MaxRequests, BodyTime: always, Ready: func() bool { return true },
+		Health: func() map[string]string { return nil }, Metrics: http.NotFoundHandler(), Live: &p.live,
+		MaxFile: int64(p.c.MaxFile), Record: engine.NewRecorder(p.audit)}
+	p.queued.http = api.HTTPServer(api.New(f), p.log)
+	p.queued.http.MaxHeaderBytes = maxRules
+	go func() { _ = p.queued.http.Serve(l) }() // it ends with the listener
+	return nil
+}
+
+const (
+	// jsonGrowth is how many times longer than the caller's JSON that of a forwarded request may be.
+	jsonGrowth = 6
+	// maxRules bounds what another brigd demands with a request, in a header.
+	maxRules = 16 << 20
+	// always stands for no limit: the brigd that the caller has asked limits the time for a body.
+	always = 366 * 24 * time.Hour
+)
+
+func (p *daemon) workerOptions() queue.WorkerOptions {
+	dirs := []queue.Dir{{Of: "temporary files", Path: os.TempDir()}, {Of: "the state", Path: p.c.StateDir},
+		{Of: "sandboxes", Path: p.c.Engine.Store}, {Of: "change sets", Path: p.c.Engine.ChangesDir}}
+	if p.c.JetStream.Own() {
+		dirs = append(dirs, queue.Dir{Of: "the queue", Path: p.c.JetStream.At})
+	}
+	if p.c.Audit.Path != "" {
+		dirs = append(dirs, queue.Dir{Of: "the audit log", Path: filepath.Dir(p.c.Audit.Path)})
+	}
+	for _, d := range dirs {
+		p.log.Debug("a directory that must have room", "of", d.Of, "dir", d.Path)
+	}
+	short := func() string {
+		if p.audit != nil && p.audit.Broken() != nil {
+			return "an audit log that can be written"
+		}
+		return queue.Short(dirs...)
+	}
+	return queue.WorkerOptions{Runner: p.local(), Slots: p.c.Slots(), Share: p.c.SlotsPerCaller(), Enter: p.places.Enter,
+		RequireToken: p.c.RequireToken, Short: short,
+		Book: &queue.RuleBook{Own: p.queued.rules}}
+}
+
+// newGates returns the gate of requests and that of jails. Without a queue they are the same. With a queue, a request
+// that waits for it takes no place of a jail, and the queue itself is fair.
+func (p *daemon) newGates() (gate, places *admit.Gate) {
+	o := p.c.Gate
+	o.Running = p.c.Places()
+	o.Waited, o.Refused = p.metrics.Waited, p.metrics.Rejected
+	if p.c.JetStream.At == "" {
+		gate = admit.New(o)
+		return gate, gate
+	}
+	inner := admit.Options{Running: o.Running, PerCaller: o.PerCaller, Queue: p.c.MaxRequests + p.c.Slots(),
+		Waited: o.Waited}
+	o.Running = p.c.MaxRequests
+	o.PerCaller, o.Waited = o.Running, nil
+	return admit.New(o), admit.New(inner)
+}
+
+// local returns the engine of this process as HTTP and MCP use it.
+func (p *daemon) local() localEngine {
+	return localEngine{p.engine, p.runs, p.metrics, &p.launcher}
+}
+
+// served returns the engine that HTTP and MCP use: this process's, or the queue.
+func (p *daemon) served() front.Engine {
+	if p.queued.front == nil {
+		return p.local()
+	}
+	return queuedEngine{remote.New(p.local(), p.queued.queue, p.engine.Count, p.queued.rules), p.queued.front, p.local(),
+		engine.NewRecorder(p.audit)}
+}
+
+// queuedEngine is the engine of a brigd whose runs go through the queue.
+type queuedEngine struct {
+	*remote.Engine
+	queue  *queue.Front
+	own    localEngine
+	record *engine.Recorder
+}
+
+// Run puts a run into the queue and waits for its result. A run in a sandbox, or with streamed input, is sent directly
+// to a worker, since another worker could not repeat it.
+func (e queuedEngine) Run(ctx context.Context, c engine.Caller, r *engine.Request,
+	stream func(engine.Event)) *engine.Response {
+	ctx, cancel := e.own.bounded(ctx)
+	defer cancel()
+	if r.Sandbox != "" || r.StdinReader != nil {
+		return e.send(ctx, c, r, stream)
+	}
+	return e.queue.Run(ctx, c, r, stream)
+}
+
+// send sends a run to a worker, and records that.
+func (e queuedEngine) send(ctx context.Context, c engine.Caller, r *engine.Request,
+	stream func(engine.Event)) *engine.Response {
+	r.ID = engine.NewID("run")
+	l, by := e.record, engine.SenderOf(c, r)
+	if no := l.Sent(by, r); no != nil {
+		return &engine.Response{ID: r.ID, Status: "refused", ExitCode: -1, Error: no}
+	}
+	a := e.Engine.Run(ctx, c, r, stream)
+	if a.Queue == nil || a.Queue.Worker != e.queue.Name() {
+		l.Answered(by, r, a)
+	}
+	return a
+}
+
+// counts returns the queue's length and the worker's counts, for metrics.
+func (q *queued) counts() (length int, taken, again, dead, late int64) {
+	if q.queue != nil {
+		length = q.queue.Length()
+	}
+	if q.worker != nil {
+		taken, again, dead, late = q.worker.Counts()
+	}
+	return length, taken, again, dead, late
+}
+
+// running returns how many runs of the queue are in progress.
+func (q *queued) running() int {
+	if q.worker == nil {
+		return 0
+	}
+	return q.worker.Running()
+}
+
+// drain takes no more runs from the queue, and waits for those in progress until ctx ends.
+func (q *queued) drain(ctx context.Context) error {
+	if q.worker == nil {
+		return nil
+	}
+	err := q.worker.Drain(ctx)
+	if err != nil {
+		q.worker.Kill()
+	}
+	return err
+}
+
+// close closes the parts, the server last.
+func (q *queued) close() error {
+	var errs []error
+	if q.worker != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), lastAnswers)
+		defer cancel()
+		errs = append(errs, q.drain(ctx))
+	}
+	if q.http != nil {
+		errs = append(errs, q.http.Close())
+	}
+	if q.end != nil {
+		q.end()
+	}
+	if q.queue != nil {
+		q.queue.Close()
+	}
+	if q.server != nil {
+		errs = append(errs, q.server.Close())
+	}
+	return errors.Join(errs...)
+}

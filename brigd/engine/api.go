@@ -1,0 +1,262 @@
+package engine
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"brig/brigd/job"
+	"brig/brigd/workspace"
+	"brig/denial"
+	"brig/nsjail"
+)
+
+// Request is one run as the faces take it: HTTP and MCP decode it from JSON, Go programs fill it in. Exactly one of
+// Code (with Language) and Cmd is set.
+type Request struct {
+	// ID is the run's id; "" makes a new one. A run that is delivered twice by a queue has the same id both times.
+	ID string `json:"-"`
+	// Key names the request in a queue: an agent's second request with the same Key is answered as the first.
+	Key string `json:"-"`
+	// Urgency is the request's class in a queue: below 0 after others, above 0 before them.
+	Urgency int `json:"-"`
+	// Language is the language of Code: one of Engine.Languages.
+	Language string `json:"language,omitempty"`
+	// Code is a program's text.
+	Code string `json:"code,omitempty"`
+	// Cmd is a command and its arguments. No shell reads it.
+	Cmd []string `json:"cmd,omitempty"`
+	// StdinReader is read instead of Stdin, as the run goes on; nil for Stdin.
+	StdinReader io.Reader `json:"-"`
+	// Watch, if set, is called with the events of a run that has no stream, one at a time. It gets all output.
+	Watch func(Event) `json:"-"`
+	// Ended, if set, is called when a jail that has begun has no process left. That may be long before its output is
+	// taken.
+	Ended func() `json:"-"`
+	// Args are given to Code as its arguments.
+	Args []string `json:"args,omitempty"`
+	// Files are put below /input, read-only, by their relative path. In a sandbox they stay there.
+	Files map[string]File `json:"files,omitempty"`
+	// Stdin is the standard input.
+	Stdin string `json:"stdin,omitempty"`
+	// Timeout is how long the run may take: seconds, or a text like "1m30s".
+	Timeout Seconds `json:"timeout,omitempty"`
+	// Memory is how much memory it may hold: bytes, or a text like "512m".
+	Memory Size `json:"memory,omitempty"`
+	// CPUs is how many processors' worth of time it gets.
+	CPUs float64 `json:"cpus,omitempty"`
+	// Env are environment variables.
+	Env map[string]string `json:"env,omitempty"`
+	// Secrets are environment variables whose values are masked in the output.
+	Secrets map[string]string `json:"secrets,omitempty"`
+	// Cwd is the absolute directory that the run starts in; /work if it is empty.
+	Cwd string `json:"cwd,omitempty"`
+	// Image is the root instead of the machine's /usr: one of Engine.Images. Without Code and Cmd its own command is run.
+	Image string `json:"image,omitempty"`
+	// Network is what may be reached: rules like "example.org:443", none if it is empty.
+	Network []string `json:"network,omitempty"`
+	// Mounts are directories of the operator's to show, besides those of the sandbox.
+	Mounts []Mount `json:"mounts,omitempty"`
+	// Sandbox is the id of the sandbox to run in; a fresh, empty one that nothing remains of if it is empty.
+	Sandbox string `json:"sandbox,omitempty"`
+	// Agent is on whose behalf it runs, if no token names the agent.
+	Agent string `json:"agent_id,omitempty"`
+	// MaxOutput is how many bytes of stdout and of stderr are returned, head and tail.
+	MaxOutput Size `json:"max_output,omitempty"`
+	// StripANSI removes terminal escape sequences from the output: it is Strip "ansi".
+	StripANSI bool `json:"strip_ansi,omitempty"`
+	// Strip is what is removed from the output: "none", "ansi" (terminal escape sequences), or "all": those, other control
+	// characters but tabs and ends of lines, and invisible characters.
+	Strip string `json:"strip,omitempty"`
+}
+
+// Mount asks for a directory that the operator shares (brigd --share).
+type Mount struct {
+	// Share is the name of one of Engine.Shares.
+	Share string `json:"share"`
+	// Target is where the jail shows it: a path at or below /data, /mnt, /srv or /code, and outside of a sandbox also
+	// /work, /input or /output.
+	Target string `json:"target"`
+	// Path is a directory below the share's, as in "sub/dir"; all of it if this is left out.
+	Path string `json:"path,omitempty"`
+	// Mode narrows what the share allows: "ro" is read-only, "cow" a copy whose changes are kept apart, "rw" writable;
+	// what is allowed if it is left out.
+	Mode string `json:"mode,omitempty"`
+	// Protect are paths below Target that the run cannot change, absent ones too, as in ".git/hooks". They are added to
+	// those that the operator protects in the share, and an answer lists both.
+	Protect []string `json:"protect,omitempty"`
+}
+
+// ShareInfo describes a directory that the caller may mount.
+type ShareInfo struct {
+	// Name is what Mount.Share names.
+	Name string `json:"share"`
+	// Mode is the highest that is allowed.
+	Mode string `json:"mode"`
+	// Protect are paths below it that no run can change.
+	Protect []string `json:"protect,omitempty"`
+}
+
+// File is the content of a file in JSON: a text, or {"base64": "..."} for bytes that are none.
+type File struct {
+	Data []byte
+	// Executable makes the mode 0555 instead of 0444.
+	Executable bool
+}
+
+// Response is what happened.
+type Response struct {
+	// ID names the run in logs and in the audit log.
+	ID string `json:"id"`
+	// Status is how it ended: see nsjail.Status; "refused" if nothing has run, for the reason in Error, and "error" if the
+	// jail could not be made.
+	Status string `json:"status"`
+	// ExitCode is the payload's; -1 if it did not exit by itself.
+	ExitCode int    `json:"exit_code"`
+	Signal   string `json:"signal,omitempty"`
+	// Stdout and Stderr are valid UTF-8. In a stream they are empty: the pieces have come before.
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	TimedOut bool   `json:"timed_out"`
+	// Usage is what the run took; left out if nothing has run.
+	Usage *nsjail.Usage `json:"usage,omitempty"`
+	// LimitsHit names the limits that were met.
+	LimitsHit []string `json:"limits_hit,omitempty"`
+	// Violations are what was tried and is forbidden.
+	Violations []Violation `json:"violations,omitempty"`
+	// Denials are what the jail has refused, each with the reason and with what would allow it.
+	Denials []denial.Denial `json:"denials,omitempty"`
+	// Network sums up what was reached and refused; left out without a network.
+	Network json.RawMessage `json:"network,omitempty"`
+	// Image is the name of the image that was the root, with its digest.
+	Image string `json:"image,omitempty"`
+	// Mounts are the shares that the jail showed, each with its mode.
+	Mounts []Mount `json:"mounts,omitempty"`
+	// Changes has a set for each share in mode cow that the run has changed.
+	Changes []ChangeSet `json:"changes,omitempty"`
+	// Git has an entry for each git directory of a writable share in which the run has written.
+	Git []GitDir `json:"git,omitempty"`
+	// Truncated is how many bytes of each stream are missing; left out if none is.
+	Truncated *Truncated `json:"truncated,omitempty"`
+	// Narrowed lists what a policy has taken away from the request, a sentence each.
+	Narrowed []string `json:"narrowed,omitempty"`
+	// Hints are guesses, from its last words, why the payload has failed, and which processes have ended with it.
+	Hints []string `json:"hints,omitempty"`
+	// Enforced maps each protection to the mechanism that enforced it.
+	Enforced map[string]string `json:"enforced,omitempty"`
+	// Warm means that the interpreter was started before the request came; Usage counts its start.
+	Warm bool `json:"warm,omitempty"`
+	// Queue is how the run came to its worker; left out without a queue.
+	Queue *Delivery `json:"queue,omitempty"`
+	// Error is the reason why nothing has run; left out if it has.
+	Error *job.Refusal `json:"error,omitempty"`
+	// RetryAfter is when a queue that is full may have room again; 0 if that is not the reason.
+	RetryAfter time.Duration `json:"-"`
+}
+
+// Delivery is how a run came from a queue to its worker. Delivery is at least once: a run whose worker is lost is
+// started again, and the first result that is stored counts.
+type Delivery struct {
+	// Worker is the name of the worker.
+	Worker string `json:"worker"`
+	// Attempt is 1 for the first delivery; more means that the run may have started before.
+	Attempt int `json:"attempt"`
+	// Waited is how long the run has waited in the queue, in milliseconds of the server's clock.
+	Waited float64 `json:"waited_ms"`
+}
+
+// Violation is something forbidden that a run has tried.
+type Violation struct {
+	// Type is "syscall" or "network".
+	Type   string `json:"type"`
+	Detail string `json:"detail"`
+	Count  int64  `json:"count"`
+}
+
+// Truncated counts the bytes that were left out between the head and the tail of each stream.
+type Truncated struct {
+	Stdout int64 `json:"stdout_bytes"`
+	Stderr int64 `json:"stderr_bytes"`
+}
+
+// Event is a piece of a running run's output, or its start.
+type Event struct {
+	// Type is "start", "stdout", "stderr" or "end".
+	Type string `json:"type"`
+	ID   string `json:"id,omitempty"`
+	// Data is valid UTF-8: a character is never cut in two.
+	Data string `json:"data,omitempty"`
+	// Result is set in "end".
+	Result *Response `json:"result,omitempty"`
+}
+
+// Caller is who asks. The zero Caller may do what the engine's own policy allows, as agent "default".
+type Caller struct {
+	// Agent is whose sandboxes it sees. A Request's or SandboxRequest's Agent is taken only if this is "".
+	Agent string
+	// Grant is what a token allows; nil is no token.
+	Grant *Grant
+	// Counted means that the run is counted in the token's ledger already, by the brigd that put it into a queue.
+	Counted bool
+	// Rules are what the brigd demands that has taken the request; nil if it is this one.
+	Rules *Rules
+}
+
+// SandboxRequest asks for a work area: /input (read-only in the jail), /work and /output, kept from run to run.
+type SandboxRequest struct {
+	// Agent owns the sandbox, if no token names the agent.
+	Agent string `json:"agent_id,omitempty"`
+	// Disk is how many bytes it may hold, in memory.
+	Disk Size `json:"disk,omitempty"`
+	// Inodes is how many files and directories it may have.
+	Inodes int64 `json:"inodes,omitempty"`
+	// TTL is how long it lives without being used.
+	TTL Seconds `json:"ttl,omitempty"`
+	// From is the id of a snapshot, whose files it has to begin with, and whose bounds unless Disk and Inodes name others.
+	From string `json:"from,omitempty"`
+	// Files are put below /input to begin with.
+	Files map[string]File `json:"files,omitempty"`
+	// Mounts are directories of the operator's that each run in it shows.
+	Mounts []Mount `json:"mounts,omitempty"`
+}
+
+// SandboxInfo describes one.
+type SandboxInfo struct {
+	// ID names it in requests; it cannot be guessed.
+	ID string `json:"id"`
+	// Agent owns it: others do not see it.
+	Agent string `json:"agent_id"`
+	// Created is when it was made.
+	Created time.Time `json:"created"`
+	// Expires is when it ends if nothing uses it until then.
+	Expires time.Time `json:"expires"`
+	// Disk is how many bytes it may hold.
+	Disk int64 `json:"disk_bytes"`
+	// Used is how many it holds.
+	Used int64 `json:"disk_used_bytes"`
+	// Inodes is how many files and directories it may have.
+	Inodes int64 `json:"inodes"`
+	// UsedIno is how many it has.
+	UsedIno int64 `json:"inodes_used"`
+	// Running is how many runs are in it now.
+	Running int `json:"running"`
+	// Mounts are directories of the operator's that each run in it shows.
+	Mounts []Mount `json:"mounts,omitempty"`
+	// SaveEvery is how often brigd saves it if it has changed, in seconds: what was written since Saved is lost if brigd
+	// is killed. Left out if it is kept in memory only, and lost then whenever brigd ends.
+	SaveEvery Seconds `json:"save_every,omitempty"`
+	// Saved is when the last save began; left out before the first.
+	Saved *time.Time `json:"saved,omitempty"`
+	// NotSaved is why the last attempt failed; left out if it has not.
+	NotSaved string `json:"not_saved,omitempty"`
+}
+
+// FileInfo is one entry of a sandbox.
+type FileInfo = workspace.Entry
+
+// Language is one that works here.
+type Language struct {
+	Name    string `json:"language"`
+	Version string `json:"version"`
+	Path    string `json:"path"`
+}

@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"errors"
+	"os"
+
+	"brig/brigd/job"
+	"brig/nsjail"
+)
+
+// track notes which jails are in a sandbox, for freeze.
+func (e *Engine) track(j *job.Job) (end func()) {
+	var cmd *nsjail.Cmd
+	if then := j.Started; j.Sandbox != "" {
+		j.Started = func(c *nsjail.Cmd) {
+			cmd = c
+			e.running.Store(c, j.Sandbox)
+			if then != nil {
+				then(c)
+			}
+		}
+	}
+	return func() { e.running.Delete(cmd) }
+}
+
+// freeze freezes the runs in a sandbox that have control groups, and returns their number.
+func (e *Engine) freeze(sandbox string) (thaw func() error, n int) {
+	var cmds []*nsjail.Cmd
+	for key, in := range e.running.Range {
+		if cmd := key.(*nsjail.Cmd); in == sandbox {
+			if g, v1 := cmd.ControlGroup(); g == "" && len(v1) == 0 {
+				continue
+			}
+			cmds = append(cmds, cmd)
+			if cmd.Freeze(true) == nil {
+				n++
+			}
+		}
+	}
+	return func() (err error) {
+		for _, cmd := range cmds {
+			if cmd.Freeze(false) == nil {
+				continue
+			}
+			if again := cmd.Freeze(false); !errors.Is(again, os.ErrProcessDone) { // it may have ended meanwhile
+				err = errors.Join(err, again)
+			}
+		}
+		return err
+	}, n
+}

@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"sync"
+	"time"
+
+	"brig/brigd/job"
+	"brig/nsjail"
+)
+
+// Warm asks for interpreters of a language that are started before their runs are known: nsjail.Runner.PrestartRunning.
+type Warm struct {
+	Language string
+	Count    int      // how many wait at the same time
+	Imports  []string // the modules that they have loaded
+}
+
+// MaxWarm is the maximum Count.
+const MaxWarm = 256
+
+// warmIdle is the time without a run after which interpreters of one Spec may be replaced by those of another.
+const warmIdle = 5 * time.Second
+
+// parked holds the interpreters of one language. They have one Spec: at first that of a request without settings.
+type parked struct {
+	Warm
+	first nsjail.Spec
+
+	mu            sync.Mutex
+	now           nsjail.Spec   // the Spec that is parked
+	missed        nsjail.Limits // those of the last run for which none fitted because of its limits alone
+	used          time.Time     // when one was taken last
+	changing      bool
+	taken, misses int64
+	failed        int64 // changes
+}
+
+// Warmth is the state of the interpreters of a language, for metrics.
+type Warmth struct {
+	Language      string
+	Parked        int   // wait for a run
+	Memory        int64 // bytes that they hold
+	Taken, Missed int64 // runs that took one, and runs for which none was ready or fitted
+	Failed        int64 // interpreters that could not be started, and changes to others that failed
+}
+
+// Prestart starts the interpreters of Options.Warm. Each gets the limits that the engine and its policies give to a
+// request that names none. Until it has returned, no interpreter is taken.
+func (e *Engine) Prestart(ctx context.Context) error {
+	list := map[string]*parked{}
+	for _, w := range e.opts.Warm {
+		if err := e.langs.Try(ctx, e.jails, w.Language); err != nil { // a program that works is the one to park
+			return fmt.Errorf("warm interpreters: %w", err)
+		}
+		name, err := e.langs.CanPark(w.Language, w.Imports)
+		switch {
+		case err != nil:
+			return fmt.Errorf("warm interpreters: %w", err)
+		case list[name] != nil:
+			return fmt.Errorf("warm interpreters: %s is named twice; name its modules together", name)
+		case w.Count < 1 || w.Count > MaxWarm:
+			return fmt.Errorf("warm interpreters of %s: %d is not a number from 1 to %d; write another", name, w.Count, MaxWarm)
+		}
+		w.Language = name
+		if list[name], err = e.park(w); err != nil {
+			return fmt.Errorf("warm interpreters of %s: %w; or do without them", name, err)
+		}
+	}
+	e.warm.Store(&list)
+	return nil
+}
+
+// park starts the interpreters of one language.
+func (e *Engine) park(w Warm) (*parked, error) {
+	r := &Request{Language: w.Language}
+	j, no := e.job(Caller{}, r)
+	if no == nil {
+		no = e.langs.Prepare(j, w.Language, "", nil)
+	}
+	if no == nil {
+		e.decide(Caller{}, j, r)
+		no = j.Verdict.Refusal
+	}
+	if no != nil {
+		return nil, fmt.Errorf("a request for nothing else is refused: %w; allow it", no)
+	}
+	e.fill(j, r)
+	p := &parked{Warm: w, used: time.Now()}
+	p.first = p.spec(j, e.handover(p, j))
+	p.now, p.missed = p.first, p.first.Limits
+	return p, e.runner.PrestartRunning(p.first, w.Count)
+}
+
+// parkedFor returns the interpreters of a Job's language, or nil.
+func (e *Engine) parkedFor(j *job.Job) *parked {
+	if list := e.warm.Load(); list != nil && j.Verdict.Refusal == nil && j.Image == nil {
+		return (*list)[j.Language]
+	}
+	return nil
+}
+
+func (e *Engine) handover(p *parked, j *job.Job) *nsjail.Handover {
+	return e.langs.Handover(j, p.Imports)
+}
+
+// spec returns the Spec of an interpreter that can run a Job.
+func (p *parked) spec(j *job.Job, h *nsjail.Handover) nsjail.Spec {
+	s := j.Spec
+	s.Args, s.Env, s.Mounts, s.Limits = h.Args, h.Env, h.Mounts, s.Limits.WithoutKeeper()
+	return s
+}
+
+// ran counts a run. If the last two runs for which no interpreter fitted had the same limits, and no run has taken one
+// for warmIdle, it replaces the interpreters by those with these limits. Only the limits may differ from the first
+// Spec: a parked interpreter may serve any caller, so it must not have a variable or a file of a request.
+func (e *Engine) ran(p *parked, j *job.Job, warm bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if warm {
+		p.taken, p.used = p.taken+1, time.Now()
+		return
+	}
+	p.misses++
+	to := p.spec(j, j.Handover)
+	limits := to.Limits
+	if to.Limits = p.first.Limits; !reflect.DeepEqual(to, p.first) {
+		return
+	}
+	again := reflect.DeepEqual(limits, p.missed)
+	p.missed = limits
+	if again && !p.changing && time.Since(p.used) >= warmIdle && !reflect.DeepEqual(limits, p.now.Limits) {
+		p.changing = true
+		to.Limits = limits
+		e.changes.Go(func() { e.change(p, *to.Clone()) })
+	}
+}
+
+// change replaces the parked interpreters by those of another Spec. The old ones stay until a new one is ready, or if
+// none can be started.
+func (e *Engine) change(p *parked, to nsjail.Spec) {
+	p.mu.Lock()
+	from := p.now
+	p.mu.Unlock()
+	err := e.runner.PrestartRunning(to, p.Count)
+	if err == nil {
+		err = e.runner.PrestartRunning(from, 0)
+	} else {
+		to = from
+	}
+	if err != nil && e.opts.WarmFailed != nil && !errors.Is(err, os.ErrClosed) {
+		e.opts.WarmFailed(p.Language, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now, p.used, p.changing = to, time.Now(), false
+	if err != nil {
+		p.failed++
+	}
+}
+
+// Warmth returns the state of all interpreters that Prestart has started.
+func (e *Engine) Warmth() (list []Warmth) {
+	all := e.warm.Load()
+	if all == nil {
+		return nil
+	}
+	for _, p := range *all {
+		p.mu.Lock()
+		w := Warmth{Language: p.Language, Taken: p.taken, Missed: p.misses, Failed: p.failed}
+		now := p.now
+		p.mu.Unlock()
+		s := e.runner.Parked(now)
+		w.Parked, w.Memory, w.Failed = s.Ready, s.Memory, w.Failed+s.Failed
+		list = append(list, w)
+	}
+	return list
+}

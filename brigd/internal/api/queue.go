@@ -1,0 +1,173 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"brig/brigd/engine"
+	"brig/brigd/internal/front"
+	"brig/cgroup"
+)
+
+// The states of a run of a queue.
+const (
+	stateQueued  = "queued"
+	stateRunning = "running"
+	stateEnded   = "ended"
+)
+
+// RunInfo is the answer to GET /v1/runs/{id}, and to a run that is not waited for.
+type RunInfo struct {
+	// ID names the run.
+	ID string `json:"id"`
+	// Usage is what its control group uses now: see the list of a sandbox's runs. NoUsage is why there is none.
+	Usage   *cgroup.LiveUsage `json:"usage,omitempty"`
+	NoUsage string            `json:"no_usage,omitempty"`
+	// State is queued, running or ended. A run without a queue is running: its answer is the result.
+	State string `json:"state"`
+	// Queue is where a run of a queue goes on.
+	Queue *engine.Delivery `json:"queue,omitempty"`
+	// Result is there once the run has ended.
+	Result *engine.Response `json:"result,omitempty"`
+}
+
+// keyPattern is the form of an Idempotency-Key.
+var keyPattern = regexp.MustCompile(`^[!-~]{1,255}$`)
+
+// queued reads the headers that are about a queue. later reports whether the result is to be fetched later.
+func (c *call) queued(req *engine.Request) (later bool, err error) {
+	h := c.R.Header
+	if keys := h.Values("Idempotency-Key"); len(keys) > 0 {
+		switch {
+		case c.Queue == nil:
+			return false, no("request", "no_queue", "Idempotency-Key", "this brigd has no queue that would recognize it",
+				"leave Idempotency-Key out")
+		case len(keys) > 1 || !keyPattern.MatchString(keys[0]):
+			return false, no("request", "bad_key", "Idempotency-Key", "the header Idempotency-Key is no single word",
+				"send 1 to 255 printable characters without spaces")
+		}
+		req.Key = keys[0]
+	}
+	if req.Urgency, err = urgency(h.Get("Priority")); err != nil {
+		return false, err
+	}
+	for part := range strings.SplitSeq(strings.Join(h.Values("Prefer"), ","), ",") { // RFC 7240
+		name, _, _ := strings.Cut(part, ";")
+		later = later || strings.EqualFold(strings.TrimSpace(name), "respond-async")
+	}
+	return later && c.Queue != nil, nil
+}
+
+// urgency returns the class of a Priority (RFC 9218): u=0 to u=2 are before others, u=4 to u=7 after them.
+func urgency(header string) (int, error) {
+	for part := range strings.SplitSeq(header, ",") {
+		value, ok := strings.CutPrefix(strings.TrimSpace(part), "u=")
+		if !ok {
+			continue
+		}
+		n, err := strconv.Atoi(value)
+		switch {
+		case err != nil || n < 0 || n > 7:
+			return 0, no("request", "bad_priority", "Priority", "the urgency in the header Priority is none",
+				"write u=0 (first) to u=7 (last); u=3 is usual")
+		case n < 3:
+			return 1, nil
+		case n > 3:
+			return -1, nil
+		}
+	}
+	return 0, nil
+}
+
+// submit answers with 202 and the id of a run that has been put into the queue.
+func (c *call) submit(ctx context.Context, req *engine.Request) (any, error) {
+	if c.query.Has("stdin") || req.Sandbox != "" {
+		return nil, no("request", "not_queued", "Prefer",
+			"a run in a sandbox, or whose input is streamed, has to be waited for",
+			"leave Prefer: respond-async out")
+	}
+	id, a := c.Queue.Submit(ctx, c.Caller, req)
+	if a != nil {
+		return nil, front.Later(a.Error, a.RetryAfter)
+	}
+	c.ran(id)
+	c.Header().Set("Location", "/v1/runs/"+id)
+	c.Header().Set("Preference-Applied", "respond-async")
+	c.Answer(http.StatusAccepted, RunInfo{ID: id, State: stateQueued})
+	return nil, nil
+}
+
+// lookUp returns where a run of the queue is; nil if the caller has submitted none with this id.
+func (c *call) lookUp() (*RunInfo, error) {
+	if c.Queue == nil {
+		return nil, nil
+	}
+	s, err := c.Queue.Lookup(c.R.Context(), c.Caller, c.id)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	c.Run = c.id
+	info := &RunInfo{ID: c.id, State: stateQueued, Queue: s.Running, Result: s.Result}
+	switch {
+	case s.Result != nil:
+		info.State, info.Queue = stateEnded, s.Result.Queue
+	case s.Running != nil:
+		info.State = stateRunning
+	}
+	return info, nil
+}
+
+// cancelTime bounds the wait for the end of a run of the queue that was cancelled.
+const cancelTime = 10 * time.Second
+
+// cancelQueued cancels a run of the queue, and waits for its end. It reports whether there is one.
+func (c *call) cancelQueued() (bool, error) {
+	if c.Queue == nil {
+		return false, nil
+	}
+	ok, err := c.Queue.Cancel(c.R.Context(), c.Caller, c.id)
+	for end := time.Now().Add(cancelTime); ok && err == nil && time.Now().Before(end); {
+		var s *front.QueueState
+		if s, err = c.Queue.Lookup(c.R.Context(), c.Caller, c.id); err == nil && s != nil && s.Result != nil {
+			break
+		}
+		select {
+		case <-c.R.Context().Done():
+			return true, c.R.Context().Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return ok, err
+}
+
+// queueInfo answers GET /v1/queue.
+func (c *call) queueInfo() (any, error) {
+	if err := c.operator(); err != nil {
+		return nil, err
+	}
+	return c.Queue.Info(c.R.Context())
+}
+
+// requeue answers POST /v1/queue/{id}/requeue.
+func (c *call) requeue() (any, error) {
+	if err := c.operator(); err != nil {
+		return nil, err
+	}
+	return nil, c.Queue.Requeue(c.R.Context(), c.id)
+}
+
+// operator refuses callers other than the operator at brigd's own Unix socket: the queue has everybody's runs.
+func (c *call) operator() error {
+	switch {
+	case c.Queue == nil:
+		return no("request", "no_queue", "path", "this brigd has no queue", "start it with --jetstream")
+	case !front.Local(c.R) || c.Caller != (engine.Caller{}):
+		return no("auth", "operator_only", "path", "only the operator sees the whole queue",
+			"call as the user of brigd, at its own Unix socket")
+	}
+	return nil
+}
