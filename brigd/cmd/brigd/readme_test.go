@@ -17,7 +17,7 @@ func shareReadme(dir string) error {
 		return err
 	}
 	for _, name := range []string{"README.md", "clients/python/brig.py"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", name))
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
 		}
