@@ -7,9 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"brig/internal/test/must"
 	"brig/nsjail"
+	"brig/nsjail/spec"
+
+	"golang.org/x/sys/unix"
 )
 
 const commit = "git commit -q --allow-empty -m new; echo x >.git/hooks/pre-commit"
@@ -51,6 +55,31 @@ func TestInARunner(t *testing.T) {
 		}
 		isBack(t, dir, v.BringBack(res))
 		must.Do(t, v.Close())
+	}
+}
+
+// TestPipeInAGitDirectory: a FIFO of a git directory is no channel to the host if the payload has a copy of it.
+func TestPipeInAGitDirectory(t *testing.T) {
+	dir := repositoryAt(t, "r")
+	pipe := filepath.Join(dir, ".git", "p")
+	must.Do(t, unix.Mkfifo(pipe, 0o666))
+	f := must.Get(os.OpenFile(pipe, os.O_RDWR, 0))(t)
+	defer f.Close()
+	s := specOf(dir, "test -p .git/p && (: <>.git/p; exec 3<>.git/p; echo x >&3; read -r l <&3; echo $l >f)")
+	v := must.Get(Prepare(t.Context(), s))(t)
+	defer v.Close()
+	res, err := jailOf(t, v.Spec).Run()
+	if err != nil || res.Status != nsjail.StatusOK {
+		t.Fatalf("%v, %+v", err, res)
+	}
+	v.BringBack(res)
+	must.Do(t, f.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
+	if n, err := f.Read(make([]byte, 8)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the host reads %d bytes of the payload, %v", n, err)
+	}
+	s.Git = spec.GitRO
+	if _, err := jailOf(t, *s).Run(); err == nil || !strings.Contains(err.Error(), "FIFO") {
+		t.Errorf("shown read-only: %v", err)
 	}
 }
 
@@ -120,4 +149,10 @@ func TestFallback(t *testing.T) {
 		t.Fatalf("%v, %+v, %+v, %q", err, res, reports, note)
 	}
 	onHost(t, dir, "test -e new; ! git log --format=%s | grep new; ! test -e .git/hooks/x")
+}
+
+func jailOf(t *testing.T, s nsjail.Spec) *nsjail.Cmd {
+	c := nsjail.CommandContext(t.Context(), "sh")
+	c.Spec = s
+	return c
 }

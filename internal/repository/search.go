@@ -2,7 +2,6 @@ package repository
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"slices"
 
@@ -30,35 +29,31 @@ func (f *finder) search(dir string) {
 	if len(f.dirs) > 0 && f.isOpen(dir) {
 		return
 	}
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	root, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return // a file, or the payload cannot look there either
 	}
-	root := os.NewFile(uintptr(fd), dir)
-	defer root.Close()
-	seen, late := 0, []string(nil)
-	for list := []string{"."}; len(list) > 0 || len(late) > 0; {
-		if len(list) == 0 {
-			list, late = late, nil
+	defer unix.Close(root)
+	seen, late, buf := 0, []string(nil), make([]byte, sys.EntriesSize)
+	for next := []string{"."}; len(next) > 0 || len(late) > 0; {
+		if len(next) == 0 {
+			next, late = late, nil
 		}
-		rel := list[0]
-		list = list[1:]
-		entries := f.list(root, rel)
-		full := path.Join(dir, rel)
-		if rel != "." && f.found(full, entries) {
+		rel := next[0]
+		next = next[1:]
+		l := list(root, rel, buf)
+		if rel != "." && f.found(path.Join(dir, rel), l) {
 			continue
 		}
-		for _, e := range entries {
-			switch {
-			case !e.IsDir() || e.Name() == ".git":
-			case deep(e.Name()):
-				late = append(late, path.Join(rel, e.Name()))
-			default:
-				list = append(list, path.Join(rel, e.Name()))
+		for _, name := range l.dirs {
+			if deep(name) {
+				late = append(late, path.Join(rel, name))
+			} else {
+				next = append(next, path.Join(rel, name))
 			}
 		}
-		if seen += len(entries); seen > MaxEntries {
-			f.edge(root, dir, list, late)
+		if seen += l.entries; seen > MaxEntries {
+			f.edge(root, dir, next, late)
 			f.problem(dir, fmt.Sprintf("was searched for git directories among its nearest %d entries: one further "+
 				"down is not known", MaxEntries),
 				"name its hooks with "+words.Field("protect")+", as in "+words.Add("protect", "deep/down/.git/hooks"))
@@ -69,10 +64,10 @@ func (f *finder) search(dir string) {
 
 // edge opens the repositories that are at directories which the search has seen and not looked into: a payload that
 // makes many files must not hide one from the next run.
-func (f *finder) edge(root *os.File, dir string, lists ...[]string) {
+func (f *finder) edge(root int, dir string, lists ...[]string) {
 	var st unix.Stat_t
 	there := func(name string) bool {
-		return unix.Fstatat(int(root.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+		return unix.Fstatat(root, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 	}
 	for _, rel := range slices.Concat(lists...) {
 		switch full := path.Join(dir, rel); {
@@ -86,35 +81,52 @@ func (f *finder) edge(root *os.File, dir string, lists ...[]string) {
 
 func (f *finder) isOpen(dir string) bool { return f.dirs[identity(dir)] != nil }
 
-// list returns the entries of a directory, which is "." or below it, at most maxListed.
-func (f *finder) list(root *os.File, rel string) []os.DirEntry {
-	d := root
+// listed is what the search has to know of a directory.
+type listed struct {
+	entries int // at most maxListed
+	dirs    []string
+	git     bool // it has ".git"
+	marks   int  // how many names it has by which a git directory is known
+}
+
+// list lists a directory, which is "." or below it.
+func list(root int, rel string, buf []byte) (l listed) {
+	fd := root
 	if rel != "." {
-		fd, err := sys.Openat2(int(root.Fd()), rel, &unix.OpenHow{
+		var err error
+		fd, err = sys.Openat2(root, rel, &unix.OpenHow{
 			Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
 			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 		if err != nil {
-			return nil // the payload cannot look there either, or it is gone
+			return l // the payload cannot look there either, or it is gone
 		}
-		d = os.NewFile(uintptr(fd), rel)
-		defer d.Close()
+		defer unix.Close(fd)
 	}
-	entries, _ := d.ReadDir(maxListed)
-	return entries
+	for e, err := range sys.Entries(fd, buf) {
+		if err != nil || l.entries == maxListed {
+			break
+		}
+		l.entries++
+		switch {
+		case e.Is(".git"):
+			l.git = true
+			continue
+		case e.Is("HEAD"), e.Is("objects"), e.Is("refs"), e.Is("config"), e.Is("hooks"):
+			l.marks++
+		}
+		if e.Kind == unix.S_IFDIR {
+			l.dirs = append(l.dirs, e.Name())
+		}
+	}
+	return l
 }
 
 // found opens the repository at a directory, and reports whether the directory is one without a work tree.
-func (f *finder) found(full string, entries []os.DirEntry) bool {
-	has := 0
-	for _, e := range entries {
-		switch e.Name() {
-		case ".git":
-			f.open(full, ".git", full)
-		case "HEAD", "objects", "refs", "config", "hooks":
-			has++
-		}
+func (f *finder) found(full string, l listed) bool {
+	if l.git {
+		f.open(full, ".git", full)
 	}
-	if has < 2 || !f.isOpen(full) && !f.isGitDir(full) {
+	if l.marks < 2 || !f.isOpen(full) && !f.isGitDir(full) {
 		return false
 	}
 	f.gitDir(full, "")

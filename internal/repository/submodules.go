@@ -1,10 +1,10 @@
 package repository
 
 import (
+	"bytes"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"brig/internal/gitdata"
 )
@@ -31,14 +31,15 @@ func (f *finder) submodules(dir, top string) {
 	if st, err := os.Stat(dir + "/index"); err != nil || st.Size() > maxIndex {
 		return
 	}
-	if text, err = f.read(dir + "/index"); err != nil || !strings.Contains(text, gitdata.GitlinkMode) {
+	index, err := f.readBytes(dir + "/index")
+	if err != nil || !bytes.Contains(index, []byte(gitdata.GitlinkMode)) {
 		return
 	}
 	hash := gitdata.ObjectHash(func(name string) string {
 		text, _ := f.read(join(dir, name)) // f has noted what it may not read
 		return text
 	})
-	for _, name := range gitdata.Gitlinks(text, hash) {
+	for _, name := range gitdata.Gitlinks(string(index), hash) {
 		f.submodule(top, name)
 	}
 }

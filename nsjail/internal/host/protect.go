@@ -184,10 +184,10 @@ func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
 // protect protects a path of the host in every writable bind that shows it. st is nil if the path does not exist; text
 // is then the content of the file that takes its place.
 func (p *protector) protect(full string, st *unix.Stat_t, text string) {
-	if _, done := p.held[full]; done || p.err != nil {
-		return
+	if _, known := p.ids[full]; !known && len(p.areas) > 1 { // below need not ask again
+		p.ids[full] = idOf(st)
 	}
-	if p.part(full, st) || p.linking && p.covered(path.Dir(full)) {
+	if _, done := p.held[full]; done || p.err != nil || p.part(full, st) || p.linking && p.covered(path.Dir(full)) {
 		return
 	}
 	p.held[full] = ""
@@ -273,11 +273,20 @@ func (p *protector) below(full string, a *area) (rel string, ok bool) {
 func (p *protector) id(name string) fileID {
 	id, ok := p.ids[name]
 	if !ok {
-		var st unix.Stat_t
-		if unix.Lstat(name, &st) == nil {
-			id = fileID{uint64(st.Dev), st.Ino}
+		st := new(unix.Stat_t)
+		if unix.Lstat(name, st) != nil {
+			st = nil
 		}
+		id = idOf(st)
 		p.ids[name] = id
 	}
 	return id
+}
+
+// idOf returns the identity of a file by its stat(2): none for one that does not exist.
+func idOf(st *unix.Stat_t) fileID {
+	if st == nil {
+		return fileID{}
+	}
+	return fileID{uint64(st.Dev), st.Ino}
 }

@@ -3,7 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -83,12 +82,12 @@ func (p *protector) inside(full string, st *unix.Stat_t) {
 		p.links[fileID{uint64(st.Dev), st.Ino}] = full
 	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
 		var links []string
-		p.walk(full, func(fd int, name string, e os.DirEntry) error {
-			if id, links := identify(fd, e); links > 1 {
-				p.links[id] = filepath.Join(full, name)
+		p.walk(full, func(v visited) error {
+			if id, links := identify(v); links > 1 {
+				p.links[id] = filepath.Join(full, v.path())
 			}
-			if e.Type()&os.ModeSymlink != 0 {
-				links = append(links, filepath.Join(full, name))
+			if v.Kind == unix.S_IFLNK {
+				links = append(links, filepath.Join(full, v.path()))
 			}
 			return nil
 		})
@@ -121,8 +120,7 @@ func (p *protector) link(name string) {
 // walk visits a tree. A tree that is too large to search is an error, because it may hold another name of a protected
 // file.
 func (p *protector) walk(full string, visit visitor) {
-	seen := 0
-	err := walk(unix.AT_FDCWD, full, "", &seen, 0, visit)
+	seen, err := walk(unix.AT_FDCWD, full, visit)
 	if err != nil || seen >= maxWalk {
 		p.fail(full, errors.Join(err, fmt.Errorf("holds %d entries or more, too many to look for hard links",
 			maxWalk)).Error(), p.remedy(full))
@@ -138,10 +136,10 @@ func (p *protector) otherNames() {
 		if a.cow {
 			continue
 		}
-		p.walk(a.path, func(fd int, name string, e os.DirEntry) error {
-			id, _ := identify(fd, e)
-			full := filepath.Join(a.path, name)
-			if same, ok := p.links[id]; ok && !p.covered(full) {
+		p.walk(a.path, func(v visited) error {
+			id, _ := identify(v)
+			same, ok := p.links[id]
+			if full := filepath.Join(a.path, v.path()); ok && !p.covered(full) {
 				p.fail(same, "is the same file as "+words.Quote(full)+" (a hard link), which is writable",
 					words.Plain(breakLink(full)))
 			}

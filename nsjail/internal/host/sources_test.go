@@ -143,6 +143,12 @@ func TestChannels(t *testing.T) {
 		"below a directory": {func(t *testing.T, dir string) {
 			must.Do(t, errors.Join(os.Mkdir(dir+"/d", 0o755), unix.Mkfifo(dir+"/d/p", 0o666)))
 		}, nil, "", "FIFO"},
+		"below a directory that is shown as a copy": {func(t *testing.T, dir string) {
+			must.Do(t, errors.Join(os.MkdirAll(dir+"/copy/d", 0o755), unix.Mkfifo(dir+"/copy/d/p", 0o666)))
+		}, nil, "", ""},
+		"beside such a directory": {func(t *testing.T, dir string) {
+			must.Do(t, errors.Join(os.MkdirAll(dir+"/d/copy", 0o755), unix.Mkfifo(dir+"/d/copy/p", 0o666)))
+		}, nil, "", "FIFO"},
 	} {
 		dir := t.TempDir()
 		c.put(t, dir)
@@ -150,7 +156,7 @@ func TestChannels(t *testing.T) {
 		if c.change != nil {
 			c.change(&m)
 		}
-		s := &spec.Spec{Mounts: []spec.Mount{m}}
+		s := &spec.Spec{Mounts: []spec.Mount{m, {Type: spec.MountCOW, Source: dir + "/copy", Target: "/w/copy"}}}
 		if c.option != "" {
 			s.Optional = []string{c.option}
 		}

@@ -3,7 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -27,23 +27,31 @@ func (h *looker) channels(id SourceID, m spec.Mount, src *Source) error {
 	if !src.Dir || slices.Contains(s.Optional, "sockets") || !m.Writable && !m.Live && src.NoOverlay == "" {
 		return nil
 	}
-	return h.walk(id, m.Source, src, func(dirfd int, path string, e os.DirEntry) error {
+	return h.walk(id, m.Source, src, func(v visited) error {
 		what := ""
 		switch {
-		case e.Type()&(os.ModeNamedPipe|os.ModeSocket) == 0 || h.closed(s, src, dirfd, e.Name()):
+		case v.Kind == unix.S_IFDIR && showsCopy(s, filepath.Join(m.Target, v.path())):
+			return fs.SkipDir
+		case v.Kind != unix.S_IFIFO && v.Kind != unix.S_IFSOCK || h.closed(s, src, v.Dir, v.Name()):
 			return nil
-		case e.Type()&os.ModeNamedPipe != 0:
+		case v.Kind == unix.S_IFIFO:
 			what = "FIFO"
-		case alive(dirfd, e.Name()):
+		case alive(v.Dir, v.Name()):
 			what = "socket of a running process"
 		default:
 			return nil
 		}
 		return sourceError(id, m.Source, fmt.Errorf("holds a %s, %s: the payload could talk to the host through it",
-			what, words.Quote(path)),
+			what, words.Quote(v.path())),
 			"remove it"+words.Clause(", share the tree with "+spec.ShowInput())+
 				words.Clause(", or list sockets under "+words.Field("optional")))
 	})
+}
+
+// showsCopy reports whether a mount shows a copy of the directory at a place of the jail (spec.MountCOW). The FIFOs and
+// sockets of a copy are others than the host's.
+func showsCopy(s *spec.Spec, target string) bool {
+	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Type == spec.MountCOW && m.Target == target })
 }
 
 // closed reports whether the payload can neither read nor write a FIFO or a socket of somebody else's: connect(2) takes
@@ -107,10 +115,13 @@ func (h *looker) hardLinks() error {
 		if len(linked) == 0 || !src.Dir {
 			continue
 		}
-		err := h.walk(id, w.Source, src, func(dirfd int, path string, e os.DirEntry) error {
-			file, _ := identify(dirfd, e)
+		err := h.walk(id, w.Source, src, func(v visited) error {
+			file, _ := identify(v)
 			protected, found := linked[file]
-			at := filepath.Join(w.Target, path)
+			if !found {
+				return nil
+			}
+			at := filepath.Join(w.Target, v.path())
 			for _, m := range s.Mounts {
 				found = found && !(inside(m.Target) && (at == m.Target || strings.HasPrefix(at, m.Target+"/")))
 			}
@@ -118,8 +129,8 @@ func (h *looker) hardLinks() error {
 				return nil
 			}
 			return sourceError(id, w.Source, fmt.Errorf("holds %s, which is the same file as the protected %s "+
-				"(a hard link)", words.Quote(path), words.Quote(protected)),
-				breakLink(filepath.Join(w.Source, path)))
+				"(a hard link)", words.Quote(v.path()), words.Quote(protected)),
+				breakLink(filepath.Join(w.Source, v.path())))
 		})
 		if err != nil {
 			return err
@@ -141,30 +152,37 @@ func (h *looker) linkedFiles(id SourceID, m spec.Mount, to map[fileID]string) er
 		}
 		return nil
 	}
-	return h.walk(id, m.Source, src, func(dirfd int, path string, e os.DirEntry) error {
-		if file, links := identify(dirfd, e); links > 1 {
-			to[file] = filepath.Join(m.Target, path)
+	return h.walk(id, m.Source, src, func(v visited) error {
+		if id, links := identify(v); links > 1 {
+			to[id] = filepath.Join(m.Target, v.path())
 		}
 		return nil
 	})
 }
 
 // identify looks at a regular file of a directory; anything else has no links.
-func identify(dirfd int, e os.DirEntry) (id fileID, links uint64) {
+func identify(v visited) (id fileID, links uint64) {
 	var st unix.Stat_t
-	if !e.Type().IsRegular() || unix.Fstatat(dirfd, e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+	if v.Kind != unix.S_IFREG || unix.Fstatat(v.Dir, v.Name(), &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
 		return fileID{}, 0
 	}
 	return fileID{uint64(st.Dev), st.Ino}, uint64(st.Nlink)
 }
 
-// visitor is called for each entry of a tree, with the directory's descriptor and the entry's path in the tree.
-type visitor func(dirfd int, path string, e os.DirEntry) error
+// visited is an entry of a tree.
+type visited struct {
+	*sys.Entry
+	prefix string // the path of its directory in the tree
+}
+
+func (v visited) path() string { return filepath.Join(v.prefix, v.Name()) }
+
+// visitor is called for each entry of a tree. For a directory it can return fs.SkipDir.
+type visitor func(v visited) error
 
 // walk visits the first maxWalk entries of a source's tree, and notes if there are more.
 func (h *looker) walk(id SourceID, source string, src *Source, visit visitor) error {
-	seen := 0
-	err := walk(src.Fd, ".", "", &seen, 0, visit)
+	seen, err := walk(src.Fd, ".", visit)
 	var e *spec.Error
 	if err != nil && !errors.As(err, &e) {
 		return sourceError(id, source, err, "make the tree readable"+
@@ -177,8 +195,21 @@ func (h *looker) walk(id SourceID, source string, src *Source, visit visitor) er
 	return err
 }
 
-// walk looks at a directory and those in it through descriptors: others may write there and change names meanwhile.
-func walk(parent int, name, prefix string, seen *int, depth int, visit visitor) error {
+// walk visits the entries of a directory and of those in it, and returns how many it has seen.
+func walk(parent int, name string, visit visitor) (seen int, err error) {
+	w := &walker{visit: visit}
+	err = w.walk(parent, name, "", 0)
+	return w.seen, err
+}
+
+// walker looks at directories through descriptors: others may write there and change names meanwhile.
+type walker struct {
+	visit visitor
+	seen  int
+	bufs  [32][]byte // by depth
+}
+
+func (w *walker) walk(parent int, name, prefix string, depth int) error {
 	fd, err := sys.Retry(func() (int, error) {
 		return unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
@@ -189,28 +220,25 @@ func walk(parent int, name, prefix string, seen *int, depth int, visit visitor) 
 	default:
 		return err
 	}
-	d := os.NewFile(uintptr(fd), prefix)
-	defer d.Close()
-	for *seen < maxWalk && depth < 32 {
-		list, err := d.ReadDir(256)
-		for _, e := range list {
-			if *seen >= maxWalk {
-				return nil
-			}
-			*seen++
-			path := filepath.Join(prefix, e.Name())
-			if err := visit(fd, path, e); err != nil {
-				return err
-			}
-			if !e.IsDir() {
-				continue
-			}
-			if err := walk(fd, e.Name(), path, seen, depth+1, visit); err != nil {
-				return err
-			}
+	defer unix.Close(fd)
+	if depth == len(w.bufs) {
+		return nil
+	}
+	if w.bufs[depth] == nil {
+		w.bufs[depth] = make([]byte, sys.EntriesSize)
+	}
+	for e, err := range sys.Entries(fd, w.bufs[depth]) {
+		if err != nil || w.seen >= maxWalk {
+			return nil
 		}
-		if err != nil {
-			return nil // io.EOF
+		w.seen++
+		v := visited{e, prefix}
+		err := w.visit(v)
+		if err == nil && e.Kind == unix.S_IFDIR {
+			err = w.walk(fd, e.Name(), v.path(), depth+1)
+		}
+		if err != nil && err != fs.SkipDir {
+			return err
 		}
 	}
 	return nil
