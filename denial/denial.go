@@ -65,7 +65,7 @@ func Network(s *egress.Summary) (list []Denial) {
 	for i := range s.Refused {
 		r := &s.Refused[i]
 		more -= r.Count
-		list = append(list, Denial{LayerNetwork, r.Target(), int64(r.Count), words.Plain(r.Why()), words.Plain(r.Fix)})
+		list = append(list, Denial{LayerNetwork, r.Target(), int64(r.Count), words.Plain(r.Why()), r.Fix})
 	}
 	if more > 0 {
 		list = append(list, Denial{LayerNetwork, "other destinations", int64(more), "they are too many for this list",
@@ -82,7 +82,7 @@ func Lookup(name string) []Denial {
 	if name == "" {
 		return nil
 	}
-	return []Denial{{LayerNetwork, name, 1, noNetwork, words.Plain(policy.ReasonNoRule.Hint(name, 0, ""))}}
+	return []Denial{{LayerNetwork, name, 1, noNetwork, policy.ReasonNoRule.Fix(name, 0, "")}}
 }
 
 // LookupLine returns one line of English, in printable ASCII, about the entry of Lookup in a list, or "".

@@ -154,9 +154,9 @@ func TestCallsAndLine(t *testing.T) {
 
 func TestNetwork(t *testing.T) {
 	s := &egress.Summary{ByVerdict: map[egress.Verdict]int{egress.VerdictDeny: 9}, Refused: []egress.Refused{
-		{Host: "example.org", Port: 443, Reason: "no_rule", Count: 3, Fix: "--allow example.org"},
+		{Host: "example.org", Port: 443, Reason: "no_rule", Count: 3, Fix: words.Add("allow", "example.org")},
 		{Host: "a.test", Reason: "no_rule", Count: 1}}}
-	want := []Denial{{"network", "example.org:443", 3, "no rule allows it", "--allow example.org"},
+	want := []Denial{{"network", "example.org:443", 3, "no rule allows it", words.Add("allow", "example.org")},
 		{"network", "a.test", 1, "no rule allows it", ""},
 		{"network", "other destinations", 5, "they are too many for this list", words.Set("net_log", "FILE") + " lists them"}}
 	if got := Network(s); !slices.Equal(got, want) {

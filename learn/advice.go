@@ -1,8 +1,8 @@
-// Package learn decides which flags of `brig run` would let a command work that its jail has kept from working.
+// Package learn decides which changes of a Spec would let a command work that its jail has kept from working.
 //
 // Package learn/trace watches the jail from outside and records its failed system calls as Events, with what the host
-// has at their paths (Node). Advise compares them with the Spec, and returns Proposals: flags, the one that shows the
-// least first. It is pure: the same Input has the same Advice.
+// has at their paths (Node). Advise compares them with the Spec, and returns Proposals: the one that shows the least
+// first. It is pure: the same Input has the same Advice.
 //
 // The payload chooses the content of an Event. Advise therefore never proposes a path that Private gives a reason to
 // hide, and `brig learn` tries only proposals for which Reads returns true.
@@ -19,7 +19,7 @@ import (
 	"brig/nsjail/spec"
 )
 
-// Power is what a flag gives the payload, in ascending order.
+// Power is what a change gives the payload, in ascending order.
 type Power int
 
 // The powers.
@@ -41,17 +41,44 @@ func (p Power) String() string {
 // MarshalText returns the same for JSON.
 func (p Power) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// Proposal is a flag of brig run, with its values as one or two words more.
+// Setting is what a proposal changes, and determines its values. Of proposals with the same power those with an earlier
+// setting come first.
+type Setting int
+
+// The settings.
+const (
+	Allow          Setting = iota // a rule for the network
+	COW                           // SRC[:DST][:size=SIZE], a directory to change a copy of
+	CPUTime                       // a time
+	Env                           // NAME=VALUE
+	Etc                           // a name in /etc
+	Memory                        // a size
+	Processes                     // a number
+	ReadOnly                      // a source and a target
+	RootfsWritable                // no value
+	Seccomp                       // a preset
+	Wall                          // a time
+	Tmpfs                         // DST[:size=SIZE]
+	OpenFiles                     // a number
+)
+
+// Proposal is a change of a Spec.
 type Proposal struct {
-	Flag  []string `json:"flag"`
-	Power Power    `json:"power"`
-	Count int      `json:"calls"` // the failed calls that it is for
-	Call  string   `json:"call"`  // the first of them
-	Errno string   `json:"errno"`
-	Path  string   `json:"path,omitempty"` // of the call, or its address or name
-	Tried bool     `json:"tried"`          // in the last run of `brig learn`
+	Setting Setting  `json:"-"`
+	Values  []string `json:"-"`
+	Power   Power    `json:"power"`
+	Count   int      `json:"calls"` // the failed calls that it is for
+	Call    string   `json:"call"`  // the first of them
+	Errno   string   `json:"errno"`
+	Path    string   `json:"path,omitempty"` // of the call, or its address or name
+	Tried   bool     `json:"tried"`          // in the last run of `brig learn`
 	// Costly is set if `brig learn` must not try it by itself.
 	Costly bool `json:"-"`
+}
+
+// Is reports whether the proposal makes this change.
+func (p *Proposal) Is(s Setting, values []string) bool {
+	return p.Setting == s && slices.Equal(p.Values, values)
 }
 
 // Reads reports whether a jail without network may have it for a trial: what it shows can go nowhere.
@@ -99,7 +126,7 @@ type advisor struct {
 	*Input
 	out   Advice
 	reads []want            // what is to be shown
-	cows  map[string]*Event // values of --cow, and the first write to each
+	cows  map[string]*Event // values of COW, and the first write to each
 }
 
 // want is a file of the host to show in the jail.
@@ -114,7 +141,7 @@ type want struct {
 // mostProposals bounds the length of the list that a payload can make the caller read.
 const mostProposals = 64
 
-// Advise returns which flags would let the payload do what it has failed to do.
+// Advise returns which changes would let the payload do what it has failed to do.
 func Advise(in *Input) *Advice {
 	a := &advisor{Input: in, cows: map[string]*Event{}}
 	for i := range in.Events {
@@ -124,7 +151,8 @@ func Advise(in *Input) *Advice {
 	a.refused()
 	a.limits()
 	slices.SortStableFunc(a.out.Proposals, func(x, y Proposal) int {
-		return cmp.Or(cmp.Compare(x.Power, y.Power), slices.Compare(x.Flag, y.Flag))
+		return cmp.Or(cmp.Compare(x.Power, y.Power), cmp.Compare(x.Setting, y.Setting),
+			slices.Compare(x.Values, y.Values))
 	})
 	if n := len(a.out.Proposals); n > mostProposals {
 		a.withhold(&Event{Call: "calls", Count: n - mostProposals}, "", "too many different files, directories and hosts")
@@ -149,7 +177,7 @@ func (a *advisor) event(e *Event) {
 	case Search:
 		held := len(a.out.Withheld)
 		if a.nodes(e); held == len(a.out.Withheld) {
-			a.propose(e, Room, e.Path, "--env", "PATH="+e.Path+":"+a.path())
+			a.propose(e, Room, e.Path, Env, "PATH="+e.Path+":"+a.path())
 		}
 	case Write:
 		a.write(e)
@@ -159,16 +187,16 @@ func (a *advisor) event(e *Event) {
 }
 
 // propose adds a proposal, or counts a further event for it.
-func (a *advisor) propose(e *Event, power Power, path string, flag ...string) *Proposal {
+func (a *advisor) propose(e *Event, power Power, path string, s Setting, values ...string) *Proposal {
 	for i := range a.out.Proposals {
-		if p := &a.out.Proposals[i]; slices.Equal(p.Flag, flag) {
+		if p := &a.out.Proposals[i]; p.Is(s, values) {
 			p.Count += e.Count
 			p.Power = max(p.Power, power)
 			return p
 		}
 	}
-	a.out.Proposals = append(a.out.Proposals, Proposal{Flag: flag, Power: power, Count: e.Count, Call: e.Call, Path: path,
-		Errno: e.Errno})
+	a.out.Proposals = append(a.out.Proposals, Proposal{Setting: s, Values: values, Power: power, Count: e.Count,
+		Call: e.Call, Path: path, Errno: e.Errno})
 	return &a.out.Proposals[len(a.out.Proposals)-1]
 }
 

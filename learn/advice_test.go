@@ -141,7 +141,7 @@ func TestAdvise(t *testing.T) {
 		got := Advise(in)
 		var flags []string
 		for _, p := range got.Proposals {
-			flags = append(flags, p.Flag...)
+			flags = append(flags, flag(&p)...)
 		}
 		held := ""
 		for _, w := range got.Withheld {
@@ -153,18 +153,25 @@ func TestAdvise(t *testing.T) {
 	}
 }
 
+// flag returns a proposal as brig has it.
+func flag(p *Proposal) []string {
+	name := [...]string{"--allow", "--cow", "--cpu-time", "--env", "--etc", "--memory", "--pids-limit", "--ro-bind", "--rootfs-writable",
+		"--seccomp", "--timeout", "--tmpfs", "--ulimit"}[p.Setting]
+	return append([]string{name}, p.Values...)
+}
+
 func TestReport(t *testing.T) {
 	in := &Input{Spec: &nsjail.Spec{}, LimitsHit: []string{"wall"}, Dir: "/x/y", World: host, Denials: []denial.Denial{
-		{Layer: "network", Name: "example.com", Fix: "--allow example.com:443", Count: 2},
+		{Layer: "network", Name: "example.com", Fix: words.Add("allow", "example.com:443"), Count: 2},
 		{Layer: "syscall", Name: "ptrace", Fix: words.Set("seccomp", "debug"), Count: 1},
-		{Layer: "syscall", Name: "mount", Why: "no", Count: 1}, {Layer: "network", Name: "x", Fix: "--allow a b", Count: 1}}}
+		{Layer: "syscall", Name: "mount", Why: "no", Count: 1}, {Layer: "network", Name: "x", Fix: "allow a b", Count: 1}}}
 	got := Advise(in)
 	want := "--timeout 4h0m0s --allow example.com:443 --seccomp debug"
 	var flags []string
 	for _, p := range got.Proposals {
-		flags = append(flags, p.Flag...)
+		flags = append(flags, flag(&p)...)
 		if p.Reads() {
-			t.Errorf("%q is tried", p.Flag)
+			t.Errorf("%q is tried", flag(&p))
 		}
 	}
 	if strings.Join(flags, " ") != want || len(got.Withheld) != 1 {
@@ -224,12 +231,12 @@ func FuzzAdvise(f *testing.F) {
 			data = data[4:]
 		}
 		for _, p := range Advise(in).Proposals {
-			if p.Flag[0] != "--ro-bind" && p.Flag[0] != "--cow" {
+			if p.Setting != ReadOnly && p.Setting != COW {
 				continue
 			}
-			src, _, _ := strings.Cut(p.Flag[1], ":")
+			src, _, _ := strings.Cut(p.Values[0], ":")
 			if why := Private(src, dir, in.Homes); why != "" || p.Power == Secret || host.Secrets(src, true) {
-				t.Errorf("%q in %q: %s", p.Flag, dir, why)
+				t.Errorf("%q in %q: %s", flag(&p), dir, why)
 			}
 		}
 	})

@@ -21,7 +21,7 @@ func (a *advisor) write(e *Event) {
 	refused := e.Errno == "EROFS" || e.Errno == "EACCES" && !a.mounted(e.Path) // its permissions are the host's
 	switch r := &a.Spec.Rootfs; {
 	case e.Errno == "EROFS" && *r != nsjail.Rootfs{} && !r.Writable && !a.mounted(e.Path) && !kernel(e.Path):
-		a.propose(e, Room, e.Path, "--rootfs-writable")
+		a.propose(e, Room, e.Path, RootfsWritable)
 	case system(e.Path) || !refused && e.Errno != "ENOENT": // it is read-only by design
 	case !dir.InJail && dir.OnHost && !system(dir.Path), refused && dir.Empty && dir.Path != "/":
 		at = dir.Path
@@ -29,7 +29,7 @@ func (a *advisor) write(e *Event) {
 		at = e.Path
 	}
 	if at != "" && !strings.Contains(at, ":") { // the payload must not choose options, which follow a colon
-		a.propose(e, Room, e.Path, "--tmpfs", at)
+		a.propose(e, Room, e.Path, Tmpfs, at)
 	}
 }
 
@@ -62,7 +62,7 @@ func (a *advisor) copied(e *Event) bool {
 	return true
 }
 
-// copy records a write for which --cow is proposed with this value.
+// copy records a write for which COW is proposed with this value.
 func (a *advisor) copy(value string, e *Event) {
 	if a.cows[value] == nil {
 		first := *e
@@ -94,7 +94,7 @@ func (a *advisor) full(e *Event) {
 			target = own
 		}
 	}
-	flag := "--tmpfs"
+	setting := Tmpfs
 	for _, m := range a.Spec.Mounts {
 		switch {
 		case !under(e.Path, m.Target):
@@ -102,28 +102,28 @@ func (a *advisor) full(e *Event) {
 			target = m.Target
 			size = max(size, m.Size)
 		case m.Type == nsjail.MountCOW:
-			flag, target = "--cow", m.Source+":"+m.Target
+			setting, target = COW, m.Source+":"+m.Target
 			size = max(nsjail.Bytes(spec.DefaultCOWSize), m.Size)
 		default:
 			return // it is the host's file system
 		}
 	}
 	if target != "" {
-		a.propose(e, Room, e.Path, flag, target+":size="+nsjail.Bytes(more*size).String())
+		a.propose(e, Room, e.Path, setting, target+":size="+nsjail.Bytes(more*size).String())
 	}
 }
 
 // count proposes a higher limit on processes or descriptors.
 func (a *advisor) count(e *Event) {
 	if e.Errno == "EMFILE" {
-		a.propose(e, Room, e.Path, "--ulimit", "nofile=65536")
+		a.propose(e, Room, e.Path, OpenFiles, "65536")
 		return
 	}
 	n := int64(spec.DefaultProcesses)
 	if p := int64(a.Spec.Limits.Processes); p > 0 {
 		n = p
 	}
-	a.propose(e, Room, e.Path, "--pids-limit", strconv.FormatInt(more*n, 10))
+	a.propose(e, Room, e.Path, Processes, strconv.FormatInt(more*n, 10))
 }
 
 // connect proposes to allow an address. The jail's own loopback interface is not the host's.
@@ -139,7 +139,7 @@ func (a *advisor) connect(e *Event) {
 		return
 	}
 	to := netip.AddrPortFrom(addr, e.Addr.Port()).String()
-	a.propose(e, Network, to, "--allow", to)
+	a.propose(e, Network, to, Allow, to)
 }
 
 // refused proposes the remedies of the report's denials.
@@ -147,14 +147,13 @@ func (a *advisor) refused() {
 	for i := range a.Denials {
 		d := &a.Denials[i]
 		e := &Event{Call: d.Name, Errno: "EPERM", Count: int(min(d.Count, 1<<30))}
-		flag, value, ok := strings.Cut(d.Fix.String(), " ")
 		fix, _ := d.Fix.Only()
-		switch ok = ok && !strings.Contains(value, " "); {
-		case d.Layer == "network" && ok && flag == "--allow":
+		switch {
+		case d.Layer == "network" && fix.Field == "allow":
 			e.Call, e.Errno = "connect", "ECONNREFUSED"
-			a.propose(e, Network, d.Name, flag, value)
+			a.propose(e, Network, d.Name, Allow, fix.Members()...)
 		case d.Layer == "syscall" && fix.Field == "seccomp":
-			a.propose(e, Filter, "", "--seccomp", strings.Trim(fix.Value, `"`))
+			a.propose(e, Filter, "", Seccomp, strings.Trim(fix.Value, `"`))
 		case d.Layer == "syscall" && d.Fix != "":
 			a.withhold(e, "", d.Why+"; "+d.Fix)
 		case d.Layer == "syscall":
@@ -175,11 +174,11 @@ func (a *advisor) limits() {
 			if wall == 0 {
 				wall = nsjail.Duration(spec.DefaultWall)
 			}
-			p = a.propose(e, Room, "", "--timeout", (more * wall).String())
+			p = a.propose(e, Room, "", Wall, (more * wall).String())
 		case "memory":
-			p = a.propose(e, Room, "", "--memory", (more * l.Memory).String())
+			p = a.propose(e, Room, "", Memory, (more * l.Memory).String())
 		case "cpu_time":
-			p = a.propose(e, Room, "", "--cpu-time", (more * l.CPUTime).String())
+			p = a.propose(e, Room, "", CPUTime, (more * l.CPUTime).String())
 		default:
 			continue
 		}

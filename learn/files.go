@@ -144,7 +144,7 @@ func broad(dir string) bool {
 // showWholeFrom is the number of wanted files in a directory from which on the whole directory is shown.
 const showWholeFrom = 3
 
-// show proposes flags that show the wanted files.
+// show proposes what shows the wanted files.
 func (a *advisor) show() {
 	in := map[string]int{}
 	for _, w := range a.reads {
@@ -170,7 +170,7 @@ func (a *advisor) show() {
 		a.showOne(w)
 	}
 	for value, e := range a.cows {
-		a.propose(e, Copy, e.Path, "--cow", value)
+		a.propose(e, Copy, e.Path, COW, value)
 	}
 }
 
@@ -189,15 +189,15 @@ func (a *advisor) showOne(w *want) {
 	}
 	switch {
 	case a.cows[cow] != nil:
-		a.propose(w.by, Copy, w.node.At, "--cow", cow)
+		a.propose(w.by, Copy, w.node.At, COW, cow)
 	case inEtc && w.at == w.unit && power == Public && w.node.Type != Link:
-		a.propose(w.by, power, w.node.At, "--etc", a.etc(name))
+		a.propose(w.by, power, w.node.At, Etc, a.etc(name))
 	default:
-		a.propose(w.by, power, w.node.At, "--ro-bind", w.unit, w.at)
+		a.propose(w.by, power, w.node.At, ReadOnly, w.unit, w.at)
 	}
 }
 
-// etc returns the name for --etc: the directory right below /etc, if nothing there is private.
+// etc returns the name for Etc: the directory right below /etc, if nothing there is private.
 func (a *advisor) etc(name string) string {
 	top, _, below := strings.Cut(name, "/")
 	if dir := "/etc/" + top; below && Private(dir, a.Dir, a.Homes) == "" && !a.secrets(dir) && !a.hides(dir) {

@@ -23,7 +23,7 @@ func (a *advisor) lookup(e *Event) {
 		no.Errno = "NXDOMAIN"
 		e = &no
 	}
-	a.propose(e, Network, e.Name, "--allow", e.Name)
+	a.propose(e, Network, e.Name, Allow, e.Name)
 }
 
 // opens reports whether the jail's network lets the payload connect to an address, so that another flag changes

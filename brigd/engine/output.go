@@ -106,7 +106,8 @@ func (o *output) redact(j *job.Job, r *Response) {
 	}
 	for i := range r.Denials {
 		d := &r.Denials[i]
-		d.Name, d.Why, d.Fix = o.clean(d.Name), words.Plain(o.clean(d.Why.String())), words.Plain(o.clean(d.Fix.String()))
+		d.Name, d.Why = o.clean(d.Name), words.Plain(o.clean(d.Why.String()))
+		d.Fix = words.Plain(o.clean(d.Fix.In(inRequest)))
 	}
 	for i := range r.Hints { // they name processes, which choose their names
 		r.Hints[i] = o.clean(r.Hints[i])

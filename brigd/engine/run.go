@@ -177,7 +177,7 @@ func answer(j *job.Job, r *Request, res *nsjail.Result, err error) *Response {
 	a.Image = res.Image
 	a.Violations, a.Denials = violations(res), slices.Clone(res.Denials)
 	if res.Network != nil {
-		if a.Network, err = json.Marshal(res.Network); err != nil {
+		if a.Network, err = json.Marshal(res.Network.Worded(inRequest)); err != nil {
 			a.Network = nil // cannot happen: it is plain data
 		}
 	}
@@ -209,8 +209,14 @@ func machineFull() *job.Refusal {
 		"send the same request again in a few seconds")
 }
 
-// inRequest is the dialect of requests, which have other fields than a Spec: advice about those is left out.
-func inRequest(words.Ref) (string, bool) { return "", false }
+// inRequest is the dialect of requests, which have other fields than a Spec: advice about those is left out. Rules for
+// the network are in a list of its own.
+func inRequest(r words.Ref) (string, bool) {
+	if r.Field == "allow" {
+		return words.Ref{Field: "network", Value: r.Value}.String(), true
+	}
+	return "", false
+}
 
 // jailRefusal returns the Refusal for a jail that could not be made.
 func jailRefusal(r *Request, e *nsjail.Error) *job.Refusal {

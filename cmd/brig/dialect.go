@@ -207,6 +207,7 @@ func inFlagsEach(list []spec.Text) (told []spec.Text) {
 func (r *reported) worded() {
 	shown := *r.Result
 	shown.Enforced, shown.Notes = inFlagsAll(shown.Enforced), inFlagsEach(shown.Notes)
+	shown.Network = shown.Network.Worded(inFlags)
 	shown.Denials = slices.Clone(shown.Denials)
 	for i := range shown.Denials {
 		d := &shown.Denials[i]

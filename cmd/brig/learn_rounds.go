@@ -18,16 +18,16 @@ type learned struct {
 	Runs      int              `json:"runs"`
 	ExitCode  int              `json:"exit_code"`
 	Flags     []string         `json:"flags"`
-	Proposals []learn.Proposal `json:"proposals"`
+	Proposals []proposal `json:"proposals"`
 	Withheld  []learn.Withheld `json:"withheld"`
-	Unneeded  []learn.Proposal `json:"unneeded"` // failed calls that do not prevent the command from working
+	Unneeded  []proposal `json:"unneeded"` // failed calls that do not prevent the command from working
 	Spec      json.RawMessage  `json:"spec"`
 }
 
 // learn runs the command until it works or there is nothing more to try, and then once without each flag that may be
 // unnecessary.
 func (l *learner) learn() (*learned, error) {
-	var tried []learn.Proposal
+	var tried []proposal
 	rep, err := l.run(nil)
 	for err == nil && rep.Status != nsjail.StatusOK && l.more() {
 		next := l.choose(true)
@@ -60,10 +60,10 @@ func (l *learner) learn() (*learned, error) {
 // more reports whether the command may run once more.
 func (l *learner) more() bool { return l.runs < l.inv.learn.rounds && !l.stopped.Load() }
 
-func same(a, b learn.Proposal) bool { return slices.Equal(a.Flag, b.Flag) }
+func same(a, b proposal) bool { return slices.Equal(a.Flag, b.Flag) }
 
 // flagWords returns the words of flags.
-func flagWords(list []learn.Proposal) (flags []string) {
+func flagWords(list []proposal) (flags []string) {
 	for _, p := range list {
 		flags = append(flags, p.Flag...)
 	}
@@ -71,10 +71,10 @@ func flagWords(list []learn.Proposal) (flags []string) {
 }
 
 // choose returns the proposals that brig accepts, or only those that may be tried.
-func (l *learner) choose(try bool) (list []learn.Proposal) {
+func (l *learner) choose(try bool) (list []proposal) {
 	s := l.spec
 	alone := (s.Net == "" || s.Net == nsjail.NetLoopback || s.Net == nsjail.NetNone) && len(s.Publish) == 0
-	for _, p := range learn.Advise(&l.input).Proposals {
+	for _, p := range proposals(learn.Advise(&l.input).Proposals) {
 		if try && !l.inv.learn.tryAll && (!alone || !p.Reads()) {
 			continue
 		}
@@ -120,23 +120,23 @@ func (l *learner) with(flags []string) (*invocation, error) {
 }
 
 // found assembles the answer. The payload may have chosen the paths, and parts of the reasons.
-func (l *learner) found(rep *runReport, tried []learn.Proposal) (*learned, error) {
+func (l *learner) found(rep *runReport, tried []proposal) (*learned, error) {
 	advice := learn.Advise(&l.input)
 	out := &learned{Works: rep.Status == nsjail.StatusOK, Runs: l.runs, ExitCode: rep.code, Flags: []string{},
-		Proposals: []learn.Proposal{}, Withheld: []learn.Withheld{}, Unneeded: []learn.Proposal{}}
-	list := tried
+		Proposals: []proposal{}, Withheld: []learn.Withheld{}, Unneeded: []proposal{}}
+	list, advised := tried, proposals(advice.Proposals)
 	if !out.Works {
 		list = l.choose(false)
 	}
 	for _, p := range list {
-		if i := index(advice.Proposals, p); i >= 0 {
-			p = advice.Proposals[i] // with the calls of all runs
+		if i := index(advised, p); i >= 0 {
+			p = advised[i] // with the calls of all runs
 		}
 		p.Tried, p.Path = index(tried, p) >= 0, words.Printable(p.Path)
 		out.Flags = append(out.Flags, p.Flag...)
 		out.Proposals = append(out.Proposals, p)
 	}
-	for _, p := range advice.Proposals {
+	for _, p := range advised {
 		p.Path = words.Printable(p.Path)
 		why := l.refused[strings.Join(p.Flag, "\x00")]
 		switch {
@@ -165,6 +165,6 @@ func (l *learner) found(rep *runReport, tried []learn.Proposal) (*learned, error
 }
 
 // index returns where a list has the flag of a proposal, or -1.
-func index(list []learn.Proposal, p learn.Proposal) int {
-	return slices.IndexFunc(list, func(o learn.Proposal) bool { return same(p, o) })
+func index(list []proposal, p proposal) int {
+	return slices.IndexFunc(list, func(o proposal) bool { return same(p, o) })
 }

@@ -46,7 +46,7 @@ func (r *refusals) Write(line []byte) (int, error) {
 	if err := json.Unmarshal(line, &e); err == nil {
 		if no, ok := e.Refusal(); ok && !r.hosts[no.Host] && len(r.hosts) < maxAtOnce {
 			r.hosts[no.Host] = true
-			r.std.Say("the network refuses %s\r", no.String()) // the payload may have made the terminal raw
+			r.std.Say("the network refuses %s\r", no.Text().In(inFlags)) // the payload may have made the terminal raw
 		}
 	}
 	if r.log == nil {

@@ -43,7 +43,7 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.St
 	if line := denial.LookupLine(result.Denials); line != "" && !inv.json {
 		std.Say("%s", line.In(inFlags))
 	}
-	if line := result.Network.RefusedLine(); line != "" && !inv.json && inv.netLog != "-" {
+	if line := result.Network.RefusedLine().In(inFlags); line != "" && !inv.json && inv.netLog != "-" {
 		std.Say("%s", line)
 	} else if line := advice(inv, result); line != "" && len(result.Denials) == 0 {
 		std.Say("%s", line)

@@ -42,6 +42,12 @@ func (r Ref) String() string {
 	return text + ": " + r.Value
 }
 
+// Members returns the value if it is a list of strings.
+func (r Ref) Members() (list []string) {
+	_ = json.Unmarshal([]byte(r.Value), &list) // another value has no members
+	return list
+}
+
 // Dialect returns a reader's words for a reference. Without any, it returns false.
 type Dialect func(Ref) (string, bool)
 

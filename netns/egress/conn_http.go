@@ -89,7 +89,7 @@ func (w *web) refuse(status int, r policy.Reason, host string) bool {
 	k.busy(false)
 	k.e.Status = status
 	body := wire.Refusal(status, string(r), host, k.to.Port(), k.e.Method, k.e.Path,
-		r.Hint(w.target(), k.to.Port(), k.e.Address))
+		r.Rule(w.target(), k.to.Port(), k.e.Address))
 	err := k.c.SetWriteDeadline(time.Now().Add(k.s.head))
 	if err == nil {
 		_, err = k.c.Write(body)

@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 
 	"brig/internal/words"
 	"brig/netns/egress/policy"
+	"slices"
 )
 
 // Bounds of the list of refusals.
@@ -24,7 +24,7 @@ type Refused struct {
 	Reason  policy.Reason `json:"reason"`
 	Address string        `json:"address,omitempty"` // ADDR:PORT to which the name led, if that is the reason
 	Count   int           `json:"count"`
-	Fix     string        `json:"fix,omitempty"` // the flag that would allow it; "" if none would
+	Fix     words.Text    `json:"fix,omitempty"` // refers to the rule that would allow it; "" if none would
 }
 
 // Refusal returns what the policy has refused, with a Count of 1, and whether the event is a refusal.
@@ -36,7 +36,7 @@ func (e *Event) Refusal() (r Refused, ok bool) {
 	if r.Host == "" || r.Reason == policy.ReasonType || e.Verdict != VerdictDeny {
 		return r, false
 	}
-	r.Fix = r.Reason.Hint(r.Host, r.Port, r.Address)
+	r.Fix = r.Reason.Fix(r.Host, r.Port, r.Address)
 	return r, true
 }
 
@@ -59,24 +59,37 @@ func (s *Summary) refuse(e *Event, n int) {
 	}
 }
 
-// RefusedLine returns one line of English, in printable ASCII, about what the policy refused, with the flags that would
-// allow it. It returns "" if nothing was refused.
-func (s *Summary) RefusedLine() string {
+// RefusedLine returns one line of English, in printable ASCII, about what the policy refused, with references to the
+// rules that would allow it. It returns "" if nothing was refused.
+func (s *Summary) RefusedLine() words.Text {
 	if s == nil || len(s.Refused) == 0 {
 		return ""
 	}
-	var parts []string
+	var parts []words.Text
 	more := s.ByVerdict[VerdictDeny] + s.Unrecorded
 	for i := range s.Refused[:min(len(s.Refused), maxTold)] {
 		r := &s.Refused[i]
 		more -= r.Count
-		parts = append(parts, r.text())
+		parts = append(parts, r.said(" "+words.Times(r.Count)))
 	}
-	line := "the network refused " + strings.Join(parts, "; ")
+	line := "the network refused " + words.Join(parts, "; ")
 	if more > 0 {
-		line += fmt.Sprintf("; and %d more (--net-log FILE lists them)", more)
+		line += words.Textf("; and %d more (%s lists them)", more, words.Set("net_log", "FILE"))
 	}
 	return line
+}
+
+// Worded returns the summary with a reader's words for what it refers to.
+func (s *Summary) Worded(d words.Dialect) *Summary {
+	if s == nil {
+		return nil
+	}
+	told := *s
+	told.Refused = slices.Clone(s.Refused)
+	for i := range told.Refused {
+		told.Refused[i].Fix = told.Refused[i].Fix.Worded(d)
+	}
+	return &told
 }
 
 // Target returns the host, and the port if there is one.
@@ -87,13 +100,11 @@ func (r *Refused) Target() string {
 	return net.JoinHostPort(r.Host, strconv.Itoa(int(r.Port)))
 }
 
-func (r *Refused) text() string { return r.said(" " + words.Times(r.Count)) }
+// Text returns the refusal, why, and a reference to the rule that would allow it, in printable ASCII.
+func (r *Refused) Text() words.Text { return r.said("") }
 
-// String returns the refusal, why, and the flag that would allow it, in printable ASCII.
-func (r *Refused) String() string { return r.said("") }
-
-func (r *Refused) said(times string) string {
-	s := r.Target() + times + ": " + r.Why()
+func (r *Refused) said(times string) words.Text {
+	s := words.Plain(r.Target() + times + ": " + r.Why())
 	if r.Fix != "" {
 		s += " (" + r.Fix + ")"
 	}

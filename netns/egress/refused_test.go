@@ -5,8 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/words"
 	"brig/netns/egress/policy"
 )
+
+// flags is a reader's dialect: allow: ["HOST"] is --allow HOST.
+func flags(r words.Ref) (string, bool) {
+	return "--" + strings.ReplaceAll(r.Field, "_", "-") + " " + strings.TrimSuffix(strings.TrimPrefix(strings.Trim(r.Value, `"`), `["`), `"]`), true
+}
 
 func TestRefusedLine(t *testing.T) {
 	for _, c := range []struct {
@@ -32,7 +38,7 @@ func TestRefusedLine(t *testing.T) {
 			e.clean()
 			s.count(&e)
 		}
-		if got := s.RefusedLine(); got != c.want {
+		if got := s.RefusedLine().In(flags); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
@@ -53,7 +59,7 @@ func TestRefusedIsBounded(t *testing.T) {
 	if len(s.Refused) != maxRefused || s.Refused[0].Count != 2 {
 		t.Errorf("%+v", s.Refused)
 	}
-	line := s.RefusedLine()
+	line := s.RefusedLine().In(flags)
 	if !strings.HasSuffix(line, "; and 1994 more (--net-log FILE lists them)") || !plain(strings.ReplaceAll(line, `\`, "")) {
 		t.Errorf("%q", line)
 	}

@@ -3,6 +3,8 @@ package policy
 import (
 	"net/netip"
 	"strconv"
+
+	"brig/internal/words"
 )
 
 // Reason is one snake_case word for why an attempt was refused or ended. "" means that nothing is wrong.
@@ -42,16 +44,25 @@ const (
 	ReasonType           Reason = "type"            // a DNS query of a type that is never answered
 )
 
-// Hint returns the flag that would allow what was refused with r ("--allow example.com:8443"), or "" if there is none.
-// Host is the destination of the payload, a name or an address. Port 0 omits the ports. At is the address, ADDR:PORT,
-// to which the name led, or "": a blocked address needs a rule in addition to the name's.
-func (r Reason) Hint(host string, port uint16, at string) string {
+// Fix refers to the rule that would allow what was refused with r, or returns "" if there is none. The arguments are
+// those of Rule.
+func (r Reason) Fix(host string, port uint16, at string) words.Text {
+	if rule := r.Rule(host, port, at); rule != "" {
+		return words.Add("allow", rule)
+	}
+	return ""
+}
+
+// Rule returns the rule that would allow what was refused with r ("example.com:8443"), or "" if there is none. Host is
+// the destination of the payload, a name or an address. Port 0 omits the ports. At is the address, ADDR:PORT, to which
+// the name led, or "": a blocked address needs a rule in addition to the name's.
+func (r Reason) Rule(host string, port uint16, at string) string {
 	scheme := ""
 	switch r {
 	case ReasonNoRule, ReasonPort, ReasonUDP:
 	case ReasonBlocked, ReasonOwnAddress:
 		if to, err := netip.ParseAddrPort(at); err == nil {
-			return r.addressHint(to.Addr().Unmap(), to.Port())
+			return r.addressRule(to.Addr().Unmap(), to.Port())
 		}
 	case ReasonNotTLS, ReasonNotHTTP, ReasonNoSNI, ReasonSNIMismatch, ReasonHostMismatch:
 		scheme = "tcp://" // which checks no name
@@ -59,25 +70,25 @@ func (r Reason) Hint(host string, port uint16, at string) string {
 		return ""
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
-		return r.addressHint(a.Unmap(), port)
+		return r.addressRule(a.Unmap(), port)
 	}
 	name, ok := NormalizeName(host)
 	if !ok || port == PortDNS || r == ReasonUDP || r == ReasonBlocked || r == ReasonOwnAddress {
 		return "" // a rule for a name opens no UDP and no blocked address; port 53 is the jail's resolver
 	}
 	if port == 0 {
-		return "--allow " + scheme + name
+		return scheme + name
 	}
-	return "--allow " + scheme + name + ":" + strconv.Itoa(int(port))
+	return scheme + name + ":" + strconv.Itoa(int(port))
 }
 
-// addressHint is Hint for an address: an address rule must name its port, and no rule allows metadata.
-func (r Reason) addressHint(a netip.Addr, port uint16) string {
+// addressRule is Rule for an address: an address rule must name its port, and no rule allows metadata.
+func (r Reason) addressRule(a netip.Addr, port uint16) string {
 	if c, _ := classOf(a); port == 0 || port == PortDNS || c.never || Metadata(a) {
 		return ""
 	}
 	if r == ReasonUDP {
-		return "--allow udp://" + netip.AddrPortFrom(a, port).String()
+		return "udp://" + netip.AddrPortFrom(a, port).String()
 	}
-	return "--allow " + netip.AddrPortFrom(a, port).String()
+	return netip.AddrPortFrom(a, port).String()
 }

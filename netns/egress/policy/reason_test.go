@@ -31,22 +31,22 @@ func TestHint(t *testing.T) {
 		want   string
 		at     string
 	}{
-		{ReasonNoRule, "example.com", 443, "--allow example.com:443", ""},
-		{ReasonNoRule, "Example.COM.", 8443, "--allow example.com:8443", ""},
-		{ReasonPort, "example.com", 22, "--allow example.com:22", ""},
-		{ReasonNoRule, "example.com", 0, "--allow example.com", ""},
-		{ReasonNotTLS, "example.com", 443, "--allow tcp://example.com:443", ""},
-		{ReasonNotHTTP, "example.com", 80, "--allow tcp://example.com:80", ""},
-		{ReasonNoRule, "1.1.1.1", 443, "--allow 1.1.1.1:443", ""},
-		{ReasonNoRule, "2606::1", 443, "--allow [2606::1]:443", ""},
-		{ReasonNoRule, "::ffff:1.1.1.1", 443, "--allow 1.1.1.1:443", ""},
-		{ReasonBlocked, "10.1.2.3", 5432, "--allow 10.1.2.3:5432", ""},
-		{ReasonUDP, "1.1.1.1", 123, "--allow udp://1.1.1.1:123", ""},
-		{ReasonBlocked, "db.example", 443, "--allow 10.1.2.3:443", "10.1.2.3:443"},
-		{ReasonBlocked, "db.example", 443, "--allow [fd00::1]:443", "[fd00::1]:443"},
-		{ReasonOwnAddress, "db.example", 22, "--allow 93.184.217.2:22", "93.184.217.2:22"},
-		{ReasonSNIMismatch, "example.com", 443, "--allow tcp://example.com:443", ""},
-		{ReasonHostMismatch, "example.com", 80, "--allow tcp://example.com:80", ""},
+		{ReasonNoRule, "example.com", 443, "example.com:443", ""},
+		{ReasonNoRule, "Example.COM.", 8443, "example.com:8443", ""},
+		{ReasonPort, "example.com", 22, "example.com:22", ""},
+		{ReasonNoRule, "example.com", 0, "example.com", ""},
+		{ReasonNotTLS, "example.com", 443, "tcp://example.com:443", ""},
+		{ReasonNotHTTP, "example.com", 80, "tcp://example.com:80", ""},
+		{ReasonNoRule, "1.1.1.1", 443, "1.1.1.1:443", ""},
+		{ReasonNoRule, "2606::1", 443, "[2606::1]:443", ""},
+		{ReasonNoRule, "::ffff:1.1.1.1", 443, "1.1.1.1:443", ""},
+		{ReasonBlocked, "10.1.2.3", 5432, "10.1.2.3:5432", ""},
+		{ReasonUDP, "1.1.1.1", 123, "udp://1.1.1.1:123", ""},
+		{ReasonBlocked, "db.example", 443, "10.1.2.3:443", "10.1.2.3:443"},
+		{ReasonBlocked, "db.example", 443, "[fd00::1]:443", "[fd00::1]:443"},
+		{ReasonOwnAddress, "db.example", 22, "93.184.217.2:22", "93.184.217.2:22"},
+		{ReasonSNIMismatch, "example.com", 443, "tcp://example.com:443", ""},
+		{ReasonHostMismatch, "example.com", 80, "tcp://example.com:80", ""},
 		// what no flag allows
 		{ReasonBlocked, "db.example", 443, "", "127.0.0.1:443"}, {ReasonMetadata, "db.example", 80, "", "169.254.169.254:80"},
 		{ReasonOwnAddress, "db.example", 22, "", "127.0.0.1:22"}, {ReasonOwnAddress, "db.example", 22, "", ""},
@@ -56,14 +56,14 @@ func TestHint(t *testing.T) {
 		{ReasonNoRule, "example.com", 53, "", ""}, {ReasonNoRule, "a..b", 443, "", ""}, {ReasonNoRule, "a b; rm -rf", 443, "", ""}, {ReasonNoRule, "", 443, "", ""},
 		{ReasonConnectFailed, "example.com", 443, "", ""}, {ReasonNone, "example.com", 443, "", ""}, {ReasonNoRule, "fe80::1%eth0", 80, "", ""},
 	} {
-		got := c.reason.Hint(c.host, c.port, c.at)
+		got := c.reason.Rule(c.host, c.port, c.at)
 		if got != c.want {
-			t.Errorf("%s.Hint(%q, %d) = %q, want %q", c.reason, c.host, c.port, got, c.want)
+			t.Errorf("%s.Rule(%q, %d) = %q, want %q", c.reason, c.host, c.port, got, c.want)
 		}
-		if rule, ok := strings.CutPrefix(got, "--allow "); ok { // the flag must be one that is taken
-			r, err := ParseRule(rule)
+		if got != "" { // it must be one that is taken
+			r, err := ParseRule(got)
 			if problems := (&Policy{Allow: []Rule{r}}).Check(); err != nil || problems != nil {
-				t.Errorf("%q is no flag: %v %v", got, err, problems)
+				t.Errorf("%q is no rule: %v %v", got, err, problems)
 			}
 		}
 	}

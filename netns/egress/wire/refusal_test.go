@@ -15,7 +15,7 @@ import (
 
 func TestRefusal(t *testing.T) {
 	long := strings.Repeat("ä", 1000)
-	b := Refusal(403, "method", "example.com", 80, "DELETE", "/a\"\r\nX: y\x00\xff"+long, "--allow http://example.com")
+	b := Refusal(403, "method", "example.com", 80, "DELETE", "/a\"\r\nX: y\x00\xff"+long, "http://example.com")
 	if n := bytes.Count(b, []byte("\r\n")); n != 6 {
 		t.Errorf("%d lines: %q", n, b)
 	}
