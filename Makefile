@@ -90,7 +90,7 @@ check: deps-test ## gofmt, go vet, staticcheck
 	  if [ -n "$$bad" ]; then echo "gofmt: run gofmt -w on:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./... ./brigd/...
 	@mkdir -p bin # staticcheck is pinned in a module of its own, so that it is no dependency of brig's
-	@$(GO) -C scripts/tools build -o ../../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	@GOWORK=off $(GO) -C scripts/tools build -o ../../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck ./... ./brigd/...
 
 fuzz: deps ## run FUZZCOUNT (20000x) inputs against every parser; make test runs the seeds only
