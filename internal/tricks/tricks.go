@@ -5,7 +5,8 @@
 //
 // where bit n of MASK is the Trick n. A jail and what is reported of it are the same without any of them.
 // BenchmarkTricks of cmd/brig measures each of `brig run`, on and off in turn, and BenchmarkStart of nsjail a Runner;
-// one that gains less than 2 % of the start that it is for is removed. RATIONALE.md has the figures.
+// one that gains less than 2 % of the start that it is for is removed. The figures are in
+// docs/decisions/013-start-up-tricks.md.
 package tricks
 
 /*
