@@ -51,7 +51,7 @@ type Spec struct {
 	Scratch Bytes `json:"scratch,omitempty"`
 	// Protect names paths below writable binds, volumes and cows that the payload can neither write, rename, remove nor
 	// create, whether they exist or not. An absolute path is one of the jail, a relative one is meant in each such mount.
-	// ProtectGit stands for a set of paths, and "!PATH" takes one back. See SPECIFICATION.md, "Protected paths".
+	// ProtectGit stands for a set of paths, and "!PATH" takes one back. See docs/reference/protected-paths.md.
 	Protect []string `json:"protect,omitempty"`
 	// Git is how git directories are shown where Protect has ProtectGit; "" means GitData to brig run and to brigd, and
 	// GitRO to this package alone.
@@ -98,7 +98,7 @@ type Tier string
 // TierProcess makes a jail without namespaces, for hosts that forbid them: the payload is a process of the host under
 // Landlock, the system-call filter and resource limits. It needs Linux 6.12, sees the host's processes and the names of
 // its files, and reads the host's /usr, the public part of /etc, the sources of binds, and a directory of its own.
-// SPECIFICATION.md, "The process tier", has what it lacks.
+// docs/reference/process-tier.md has what it lacks.
 const TierProcess Tier = "process"
 
 // Rootfs is a directory tree for use as the jail's root.

@@ -7,7 +7,7 @@ package spec
 //
 // ToolFiles are protected also while they are absent. Others are protected while they exist: those that ordinary work
 // makes as well, such as AGENTS.md, and start-up files of shells; in the caller's home directory also while they are
-// absent. SPECIFICATION.md, "Protected paths", has them.
+// absent. docs/reference/protected-paths.md has them.
 var ToolFiles = []string{
 	".envrc", ".vscode", ".idea", ".claude", ".codex", ".mcp.json", ".gitmodules", ".cursor", ".gemini",
 	".devcontainer", ".devcontainer.json", ".zed", ".roo", ".kiro", ".windsurf", ".trae", ".continue",
