@@ -72,20 +72,25 @@ func (c *capture) over() { _ = c.src.SetReadDeadline(time.Unix(1, 0)) }
 // mostLeft is the maximum to read from a terminal at the end: its buffers hold 64 KiB.
 const mostLeft = 128 << 10
 
-// drain reads the remaining content of the stream.
+// drain reads the remaining content of the stream. It does not hold the descriptor while it passes a piece on: without a
+// reader, write closes the stream, which waits for all who hold it.
 func (c *capture) drain(buf []byte) error {
+	left := mostLeft
 	err := sys.Control(c.src, func(fd int) (err error) {
-		left := mostLeft
 		if _, notPipe := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0); notPipe == nil {
 			left, err = unix.IoctlGetInt(fd, unix.TIOCINQ)
 		}
-		for n := 1; left > 0 && n > 0 && err == nil; left -= n {
-			if n, err = unix.Read(fd, buf[:min(left, len(buf))]); n > 0 {
-				c.pass(buf[:n])
-			}
-		}
 		return err
 	})
+	for n := 1; left > 0 && n > 0 && err == nil; left -= n {
+		err = sys.Control(c.src, func(fd int) (err error) {
+			n, err = unix.Read(fd, buf[:min(left, len(buf))])
+			return err
+		})
+		if n > 0 {
+			c.pass(buf[:n])
+		}
+	}
 	if err == unix.EAGAIN {
 		return nil
 	}

@@ -9,8 +9,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"brig/internal/test/must"
+
+	"golang.org/x/sys/unix"
 )
 
 // headAndTail is what a capture must give: computed from the whole stream.
@@ -154,5 +157,29 @@ func TestCaptureReadsThroughAGrowingBuffer(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if each := (after.TotalAlloc - before.TotalAlloc) / 10; each > 16<<10 {
 		t.Errorf("a copy of 5 bytes allocates %d", each)
+	}
+}
+
+// TestTheEndWithoutAReader: the output that is left when the jail ends has no reader any more, and the end does not
+// wait for one.
+func TestTheEndWithoutAReader(t *testing.T) {
+	r, w, err := os.Pipe()
+	must.Do(t, err)
+	defer w.Close()
+	must.Get(w.WriteString("left"))(t)
+	c := &capture{src: r, dst: failing{unix.EPIPE}}
+	c.over()
+	done := make(chan bool)
+	go func() {
+		c.copy()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it still waits")
+	}
+	if !errors.Is(c.err, unix.EPIPE) || c.total != 4 {
+		t.Errorf("%v, %d bytes", c.err, c.total)
 	}
 }
