@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"brig/cgroup"
+	"brig/netns"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
@@ -149,6 +150,9 @@ func TestOperations(t *testing.T) {
 		"the first slot":             {asked(1000), []string{"= $2\n"}},
 		"slots of a group":           {asked(1000, group), []string{"!= $2\n", "!= $3\n", "= $4\n"}},
 		"the parent's death":         {asked(0, func(s *situation) { s.DieWithParent, s.NewUser = true, true }), []string{"PR_SET_PDEATHSIG"}},
+		"of a launcher's child":      {asked(0, func(s *situation) { s.DieWithParent, s.Userns = true, 5 }), []string{"userns setns(5, CLONE_NEWUSER)\nprocess"}},
+		"of the caller's child":      {asked(1000, func(s *situation) { s.DieWithParent, s.Userns = true, 5 }), []string{"die-with-parent prctl(PR_SET_PDEATHSIG, SIGKILL)\noption userns setns"}},
+		"sockets":                    {asked(1000, func(s *situation) { s.p.Sockets = &netns.Sockets{} }), []string{"SCM_RIGHTS: [0 sockets]"}},
 		"ids of its own":             {asked(1000, newUser), []string{uidMap, `"1000 1000 1\n"`, "!unshare(CLONE_NEWUSER)"}},
 		"ids that the caller writes": {asked(1000, newUser, func(s *situation) { s.Unmapped, s.UID, s.DisableUserns = true, 5, true }), []string{"!" + uidMap, "!unshare(CLONE_NEWUSER), 5"}},
 		"no users below": {asked(1000, newUser, func(s *situation) { s.DisableUserns = true }),

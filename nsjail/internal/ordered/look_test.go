@@ -156,6 +156,18 @@ func TestLookCaller(t *testing.T) {
 	}
 }
 
+// A caller whose directory has been removed starts elsewhere.
+func TestLookWithoutADirectory(t *testing.T) {
+	dir := t.TempDir() + "/gone"
+	must.Do(t, os.Mkdir(dir, 0o755))
+	t.Chdir(dir)
+	t.Setenv("PWD", "")
+	must.Do(t, os.Remove(dir))
+	if _, f := shows(t); f.CwdThere {
+		t.Errorf("%q is there", f.Cwd)
+	}
+}
+
 // A link that is there is compared with the step's, also one that an earlier step has made.
 func TestSameLink(t *testing.T) {
 	link := func(text string) steps.Step { return steps.Step{Kind: steps.Symlink, Source: text, Target: "/d/l"} }
