@@ -72,8 +72,8 @@ func (c *capture) over() { _ = c.src.SetReadDeadline(time.Unix(1, 0)) }
 // mostLeft is the maximum to read from a terminal at the end: its buffers hold 64 KiB.
 const mostLeft = 128 << 10
 
-// drain reads the remaining content of the stream. It does not hold the descriptor while it passes a piece on: without a
-// reader, write closes the stream, which waits for all who hold it.
+// drain reads the remaining content of the stream. It does not hold the descriptor while it passes a piece on, because
+// write closes the stream where nobody reads the copy, and Close waits for all who hold it.
 func (c *capture) drain(buf []byte) error {
 	left := mostLeft
 	err := sys.Control(c.src, func(fd int) (err error) {
