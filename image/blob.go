@@ -24,7 +24,8 @@ type Writer struct {
 // Write makes the store if needed, waits for a prune that is under way, and returns a Writer, which the caller closes.
 func (s *Store) Write() (*Writer, error) {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
-		return nil, fmt.Errorf("the image store: %w; name another place (--store DIR, or XDG_DATA_HOME)", err)
+		return nil, fmt.Errorf("the image store: %w%w", err, words.Error("; name another place ("+words.Set("store", "DIR")+
+			", or XDG_DATA_HOME)"))
 	}
 	if _, err := Open(s.dir); err != nil { // somebody else may have made it since
 		return nil, err
@@ -230,8 +231,8 @@ func (s *Store) Blob(digest string) (*os.File, error) {
 // explain adds to an error of a full disk what to do.
 func (s *Store) explain(err error) error {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		return fmt.Errorf("the image store %s is full: %w; brigd image prune and rm make room, --store DIR names another "+
-			"place", words.Quote(s.dir), err)
+		return fmt.Errorf("the image store %s is full: %w%w", words.Quote(s.dir), err, words.Error("; brigd image prune and "+
+			"rm make room, "+words.Set("store", "DIR")+" names another place"))
 	}
 	return err
 }

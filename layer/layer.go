@@ -107,9 +107,13 @@ type LimitError struct {
 	Max  int64
 }
 
-// Error names the flag that raises the bound.
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("more than %d %s: --max-%s raises the bound", e.Max, e.What, e.What)
+// Error names the setting that raises the bound.
+func (e *LimitError) Error() string { return e.Text().String() }
+
+// Text returns the text of Error with its reference to the setting.
+func (e *LimitError) Text() words.Text {
+	return words.Textf("more than %d %s%s", e.Max, e.What,
+		words.Clause(": "+words.Field("max_"+e.What)+" raises the bound"))
 }
 
 // bounds counts against MaxBytes and MaxFiles.

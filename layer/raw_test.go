@@ -115,7 +115,7 @@ func TestRaw(t *testing.T) {
 			tree: []string{"file s 644 1048580 bytes"}},
 		"a sparse file that grows beyond the bound": {archive: raw([3]string{"x", "p", record("GNU.sparse.major", "1") +
 			record("GNU.sparse.minor", "0") + record("GNU.sparse.name", "s") + record("GNU.sparse.realsize", "9000000000000000")},
-			[3]string{"0", "x", sparse}), err: "more than 17179869184 bytes: --max-bytes raises the bound"},
+			[3]string{"0", "x", sparse}), err: "more than 17179869184 bytes: max_bytes raises the bound"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newScene(t)

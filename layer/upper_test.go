@@ -136,7 +136,7 @@ func TestUpper(t *testing.T) {
 		}, tree: []string{"file f 755 x"}, left: `1 × set-user-ID or set-group-ID bit (first "f")`},
 		"a file of one exbibyte": {make: func(d string) error {
 			return errors.Join(write(d+"/f"), os.Truncate(d+"/f", 15<<40))
-		}, err: "more than 17179869184 bytes: --max-bytes raises the bound"},
+		}, err: "more than 17179869184 bytes: max_bytes raises the bound"},
 		"a thousand names of one file, sorted": {make: func(d string) error {
 			err := write(d + "/n100")
 			for i := 101; i < 1100; i++ {

@@ -259,7 +259,7 @@ func (e *Engine) mayApply(what string) *job.Refusal {
 		return nil
 	}
 	return refuse("policy", "apply_not_allowed", "changes", "the operator does not let callers "+what+" change sets",
-		"Have the operator look at the set, or start brigd with --allow-apply.")
+		"Have the operator look at the set, or start brigd with the setting allow_apply.")
 }
 
 func aboutSet(kind string, c Caller, o owner, s *changes.Set) audit.Event {

@@ -46,7 +46,8 @@ func (e *Engine) shownFor(i *Interpreter) (*nsjail.Mount, error) {
 	}
 	s, ok := e.shares.Find(i.Share)
 	if !ok {
-		return nil, fmt.Errorf("there is no share %s; add --share %s=DIR:ro", words.Quote(i.Share), i.Share)
+		return nil, words.Error(words.Textf("there is no share %s; add %s", words.Quote(i.Share),
+			words.Add("share", i.Share+"=DIR:ro")))
 	}
 	if !sys.Under(i.Path, s.Dir) {
 		return nil, fmt.Errorf("%s is not in the share %s, which is %s; write a path in it", words.Quote(i.Path), s.Name,

@@ -96,7 +96,7 @@ func (k *shelf) restoreOne(id string, f *keep.File) error {
 		}
 	}
 	if len(r.Chain) > 0 && k.e.opts.Ledger == nil {
-		return errors.New("it belongs to a token, and there is no key to check it with; add --token-key")
+		return words.Error("it belongs to a token, and there is no key to check it with; add " + words.Field("token_key"))
 	}
 	if len(r.Chain) > 0 {
 		if no := k.e.leases.over(lease{chain: r.Chain, until: r.Until, sandbox: true}, time.Now()); no != nil {

@@ -92,7 +92,7 @@ func (r *Rules) checkBase(base *nsjail.Spec) *job.Refusal {
 	}
 	return refuse("policy", "spec_differs", "spec",
 		"the jails of this worker begin with another Spec than the brigd that took the request demands",
-		"ask the operator to start brigd and its workers with the same --spec")
+		"ask the operator to start brigd and its workers with the same Spec")
 }
 
 // ruled returns the policies of a caller's Rules.

@@ -356,7 +356,7 @@ func TestStoreOfTokens(t *testing.T) {
 	o.StoreFailed = func(id, what string, err error) { told = append(told, id+" "+what+": "+err.Error()) }
 	without := o
 	without.Ledger, without.TokenKeys = nil, nil
-	if e := restart(t, g.Engine, without, true); len(listSandboxes(e, Caller{})) > 0 || len(told) != 4 || !strings.Contains(told[0], "--token-key") {
+	if e := restart(t, g.Engine, without, true); len(listSandboxes(e, Caller{})) > 0 || len(told) != 4 || !strings.Contains(told[0], "token_key") {
 		t.Errorf("without a key: %q", told)
 	}
 	sandbox, snapshots := g.caller(gone), listSnapshots(g.Engine, g.caller(bot))

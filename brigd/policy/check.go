@@ -37,7 +37,7 @@ func (p *Policy) Check() (problems []string) {
 	c.paths("paths.write", p.Paths.Write, false)
 	c.paths("paths.targets", p.Paths.Targets, false)
 	c.paths("paths.roots", p.Paths.Roots, true)
-	c.each("images", p.Images, "is not the name of an image", "write it as brigd --image does, or *", validImage)
+	c.each("images", p.Images, "is not the name of an image", "write it as brigd's setting image does, or *", validImage)
 	c.each("shares", p.Shares, "is not a share with its highest mode", "write it as in data, data:ro or *", validShare)
 	c.oneOf("network.modes", modeNames(p.Network.Modes), []string{"none", "loopback", "egress", "host"})
 	if p.Network.Egress != nil {

@@ -18,9 +18,9 @@ type learned struct {
 	Runs      int              `json:"runs"`
 	ExitCode  int              `json:"exit_code"`
 	Flags     []string         `json:"flags"`
-	Proposals []proposal `json:"proposals"`
+	Proposals []proposal       `json:"proposals"`
 	Withheld  []learn.Withheld `json:"withheld"`
-	Unneeded  []proposal `json:"unneeded"` // failed calls that do not prevent the command from working
+	Unneeded  []proposal       `json:"unneeded"` // failed calls that do not prevent the command from working
 	Spec      json.RawMessage  `json:"spec"`
 }
 

@@ -99,9 +99,9 @@ func payload(name, what string, act func(*invocation, cli.Stdio) int) cli.Comman
 				return std.Emit(program().CommandHelp(name))
 			}
 			if err := inv.findImage(std); err != nil {
-				code := std.Fail(err.Error())
+				code := std.Fail(told(err))
 				if name == "run" {
-					refuse(inv, err.Error(), std)
+					refuse(inv, told(err), std)
 				}
 				return code
 			}

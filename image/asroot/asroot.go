@@ -86,7 +86,7 @@ func (p *starter) command(o Options) error {
 		}
 		return ""
 	}
-	const remedy = "write the command, and --entrypoint ''"
+	remedy := "write the command, and " + words.Set("entrypoint", "''")
 	err := check("Entrypoint", "words", remedy, entrypoint, noNUL)
 	if err == nil {
 		err = check("Cmd", "words", remedy, cmd, noNUL)
@@ -130,17 +130,17 @@ func (p *starter) variables(Options) error {
 
 // check checks a list of the configuration: its length, its bytes, and each item by wrong, which returns "" or what is
 // wrong.
-func check(field, noun, remedy string, list []string, wrong func(string) string) error {
+func check(field, noun string, remedy words.Text, list []string, wrong func(string) string) error {
 	if len(list) > maxItems {
-		return fmt.Errorf("%s has %d %s, more than %d; %s", field, len(list), noun, maxItems, remedy)
+		return words.Error(words.Textf("%s has %d %s, more than %d; %s", field, len(list), noun, maxItems, remedy))
 	}
 	total := 0
 	for i, item := range list {
 		if total += len(item); total > maxText {
-			return fmt.Errorf("%s has more than %d bytes; %s", field, maxText, remedy)
+			return words.Error(words.Textf("%s has more than %d bytes; %s", field, maxText, remedy))
 		}
 		if why := wrong(item); why != "" {
-			return fmt.Errorf("%s[%d] %s %s; %s", field, i, words.Quote(item), why, remedy)
+			return words.Error(words.Textf("%s[%d] %s %s; %s", field, i, words.Quote(item), why, remedy))
 		}
 	}
 	return nil
@@ -163,7 +163,8 @@ func (p *starter) workdir(Options) error {
 	// a relative one is below /, as with docker; ".." leads no further than there
 	p.Workdir = path.Clean("/" + dir)
 	if len(dir) > maxPath || strings.ContainsFunc(dir, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return fmt.Errorf("WorkingDir %s is too long or has control characters; write --workdir DIR", words.Quote(dir))
+		return words.Error(words.Textf("WorkingDir %s is too long or has control characters; write %s", words.Quote(dir),
+			words.Set("workdir", "DIR")))
 	}
 	return nil
 }
@@ -172,7 +173,7 @@ const maxPath = 4095
 
 // user sets the user and, unless there is one, HOME.
 func (p *starter) user(o Options) error {
-	asked, whose := p.User, "--user"
+	asked, whose := p.User, words.Field("user")
 	if asked == "" {
 		asked, whose = p.image.Config.User, "User"
 	}
@@ -183,7 +184,7 @@ func (p *starter) user(o Options) error {
 	defer a.close()
 	u, err := a.find(asked)
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", whose, words.Quote(asked), err)
+		return fmt.Errorf("%w %s: %w", words.Error(whose), words.Quote(asked), err)
 	}
 	p.User = fmt.Sprintf("%d:%d", u.uid, u.gid)
 	if !o.KeepHome && !slices.ContainsFunc(p.Env, func(e string) bool { return strings.HasPrefix(e, "HOME=") }) {

@@ -22,14 +22,14 @@ var ceilings = []ceiling{
 		"brigd/engine.Engine":            108,
 		"brigd/policy.Policy":            54,
 		"changes.applier":                48,
-		"cmd/brig.builder":               47,
+		"cmd/brig.builder":               45,
 		"brigd/internal/api.call":        59,
 		"brigd/internal/queue.Queue":     46,
 		"brigd/internal/queue.Worker":    32,
 		"internal/repository.finder":     35,
 		"nsjail/doctor.Facts":            44,
 		"nsjail/internal/host.protector": 34,
-		"nsjail/spec.checker":            49,
+		"nsjail/spec.checker":            48,
 		"rootfs.builder":                 42,
 	}},
 	{"fields of a type with eight methods or more", fields, 20, map[string]int{
@@ -59,33 +59,11 @@ var ceilings = []ceiling{
 		"netns/egress":                    9,
 		"netns/egress/policy":             11,
 		"nsjail/doctor":                   12,
-		"nsjail/spec":                     19,
+		"nsjail/spec":                     17,
 		"rootfs":                          9,
 	}},
 	// What an embedder is shown.
 	{"exported names", exported, 110, map[string]int{"nsjail": 69}},
-	// A remedy is data: the words of a command line are cmd/'s.
-	{"string literals with a --flag below cmd/", flags, 0, map[string]int{
-		"brigd/engine":         4,
-		"brigd/lang":           1,
-		"brigd/policy":         4,
-		"cgroup":               1,
-		"changes":              1,
-		"denial":               1,
-		"gitview":              1,
-		"image":                2,
-		"image/asroot":         3,
-		"internal/cli":         12,
-		"internal/repository":  1,
-		"layer":                1,
-		"learn":                18,
-		"netns/egress":         1,
-		"netns/egress/policy":  4,
-		"netns/egress/wire":    1,
-		"nsjail/doctor":        14,
-		"nsjail/internal/host": 6,
-		"nsjail/internal/plan": 3,
-	}},
 }
 
 func TestCeilings(t *testing.T) {
@@ -103,12 +81,12 @@ func TestCeilings(t *testing.T) {
 			case own && n > most:
 				t.Errorf("%s: %s has %d, more than its %d", c.what, name, n, most)
 			case own && n < most:
-				t.Logf("%s: %s has %d: lower its row, which is %d", c.what, name, n, most)
+				t.Errorf("%s: %s has %d: lower its row, which is %d", c.what, name, n, most)
 			}
 		}
 		for name := range c.rows {
 			if _, there := figures[name]; !there {
-				t.Logf("%s: there is no %s: remove its row", c.what, name)
+				t.Errorf("%s: there is no %s: remove its row", c.what, name)
 			}
 		}
 	}

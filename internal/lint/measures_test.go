@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -106,27 +105,6 @@ func exported(p *checked) map[string]int {
 	for _, name := range p.pkg.Scope().Names() {
 		if token.IsExported(name) {
 			n++
-		}
-	}
-	return map[string]int{p.room: n}
-}
-
-var optionWord = regexp.MustCompile(`(^|[^-\w])--[a-z]`)
-
-// flags returns how many string literals of a package name a flag. Those of the command and of the daemon may.
-func flags(p *checked) map[string]int {
-	n := 0
-	for _, f := range p.files {
-		ast.Inspect(f, func(node ast.Node) bool {
-			if l, ok := node.(*ast.BasicLit); ok && l.Kind == token.STRING && optionWord.MatchString(l.Value) {
-				n++
-			}
-			return true
-		})
-	}
-	for _, edge := range []string{"cmd/", "brigd/cmd/", "brigd/internal/"} {
-		if strings.HasPrefix(p.room, edge) {
-			n = 0
 		}
 	}
 	return map[string]int{p.room: n}

@@ -37,7 +37,7 @@ func delegateScript(l *cgroup.Layout, user string, uid, shell int) (string, erro
 	case user == "" || user[0] == '-' || strings.Trim(user, letters) != "":
 		return "", fmt.Errorf("%s is neither the name of a user nor a uid", words.Quote(user))
 	case l.Mode == cgroup.V2 && l.Systemd:
-		return "", errors.New("systemd gives them here: write brig run --systemd-scope")
+		return "", words.Error("systemd gives them here: write " + words.Jail(words.Field("systemd_scope")))
 	case l.Dir == "" && len(dirs) == 0:
 		return "", errors.New("no control group is mounted; mount -t cgroup2 cgroup2 /sys/fs/cgroup")
 	}

@@ -86,7 +86,7 @@ func TestDelegateScriptRefuses(t *testing.T) {
 		}
 	}
 	for want, l := range map[string]*cgroup.Layout{
-		"--systemd-scope":           {Mode: cgroup.V2, Dir: "/sys/fs/cgroup", Systemd: true},
+		"a jail with systemd_scope": {Mode: cgroup.V2, Dir: "/sys/fs/cgroup", Systemd: true},
 		"no control group":          {Mode: cgroup.None},
 		"mount -t cgroup2 cgroup2 ": {Mode: cgroup.V1, Controllers: map[string]string{"devices": "/d", "name=systemd": "/s"}},
 	} {

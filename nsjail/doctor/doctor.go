@@ -150,7 +150,7 @@ func (f *Facts) jail() Finding {
 		x.Fix = or(x.Fix, host.OrTier())
 	}
 	if f.Relaxed.Works() && !x.Fix.Refers("optional") {
-		x.Fix = or(x.Fix, "or brig run "+spec.Without(spared()...))
+		x.Fix = or(x.Fix, "or "+words.Jail(spec.Without(spared()...)))
 	}
 	return x
 }

@@ -54,7 +54,7 @@ func (f *Facts) heldLimits() (held, missing []string) {
 // groupsFix returns the remedy for missing control groups.
 func (f *Facts) groupsFix() spec.Text {
 	l := &f.Groups
-	scope := words.Field("systemd_scope") + " ..."
+	scope := words.Jail(words.Field("systemd_scope")) + " ..."
 	delegate := words.Plain(host.DelegateCommand(f.UID))
 	switch {
 	case l.Mode == cgroup.None:
@@ -64,11 +64,11 @@ func (f *Facts) groupsFix() spec.Text {
 	case l.Why == "" && l.Mode == cgroup.V2:
 		return "boot without cgroup_disable=; on systemd give the unit above Delegate=yes, which hands the controllers on"
 	case f.UID == 0 && l.Systemd:
-		return "systemd-run --scope -p Delegate=yes brig run ..., or brig run " + scope
+		return "systemd-run --scope -p Delegate=yes brig run ..., or " + scope
 	case l.Mode == cgroup.V2 && l.Systemd:
-		return "systemd-run --user --scope -p Delegate=yes brig run ..., or brig run " + scope
+		return "systemd-run --user --scope -p Delegate=yes brig run ..., or " + scope
 	case l.Systemd && f.UID != 0:
-		return delegate + "; or boot with systemd.unified_cgroup_hierarchy=1, and write brig run " + scope
+		return delegate + "; or boot with systemd.unified_cgroup_hierarchy=1, and write " + scope
 	}
 	return delegate
 }

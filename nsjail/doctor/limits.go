@@ -124,7 +124,7 @@ func (f *Facts) memory() (state State, why, fix spec.Text) {
 	why = words.Plain(fmt.Sprintf("%d MiB are available; a default jail's files in memory may grow to %d MiB",
 		free>>20, most>>20))
 	if free < most {
-		return Partial, why, "free memory, or bound them: brig run " + words.Set("scratch", "64m") + " ..."
+		return Partial, why, "free memory, or bound them: " + words.Jail(words.Set("scratch", "64m")) + " ..."
 	}
 	return Note, why, ""
 }

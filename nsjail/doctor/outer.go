@@ -48,8 +48,8 @@ func (f *Facts) outer() (kind, by string) {
 func outerFix(kind string) spec.Text {
 	switch kind {
 	case "brig":
-		return "outside brig run " + words.Set("seccomp", "unconfined") + " ..., inside brig run " +
-			spec.Without("proc") + " ..."
+		return "outside " + words.Jail(words.Set("seccomp", "unconfined")) + " ..., inside " +
+			words.Jail(spec.Without("proc")) + " ..."
 	case "docker":
 		return "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined --security-opt " +
 			"apparmor=unconfined ..."

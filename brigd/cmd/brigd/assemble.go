@@ -79,7 +79,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 		}
 	}
 	o.StoreFailed = func(id, what string, err error) {
-		log.Error("a sandbox, snapshot or change set "+what, "id", id, "error", err)
+		log.Error("a sandbox, snapshot or change set "+what, "id", id, "error", config.Told(err))
 	}
 	o.JailFailed = func(run string, err error) { log.Warn("a jail could not be made", "id", run, "error", err) }
 	o.WarmFailed = func(language string, err error) {
@@ -91,7 +91,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 	if p.engine, err = engine.New(o); errors.Is(err, engine.ErrStore) {
 		return p, fmt.Errorf("--sandbox-store: %w", err)
 	} else if err != nil {
-		return p, fmt.Errorf("the engine: %w; brig doctor says what this machine lacks", err)
+		return p, fmt.Errorf("the engine: %w; brig doctor says what this machine lacks", config.Told(err))
 	}
 	if err = p.engine.Lacks(); err != nil {
 		return p, config.Told(err)

@@ -57,7 +57,7 @@ type command struct {
 // verbs returns the subcommands.
 func (c *command) verbs() *verbs.Set {
 	s := &verbs.Set{Name: "brigd image", Usage: Usage, Failed: func(err error) (int, string) {
-		return verbs.ExitUsage, strings.ReplaceAll(err.Error(), "\n", "; ")
+		return verbs.ExitUsage, strings.ReplaceAll(words.Message(err).In(inFlags), "\n", "; ")
 	}}
 	verb := func(word string, least, most int, args string, run func([]string) error, flags string) {
 		s.Verbs = append(s.Verbs, verbs.Verb{Name: word, Args: args, Least: least, Most: most, Flags: "store " + flags,
@@ -179,4 +179,14 @@ func setEnv(c *v1.Config, name, value string) {
 		i, c.Env = len(c.Env), append(c.Env, "")
 	}
 	c.Env[i] = name + "=" + value
+}
+
+// inFlags is the dialect of this command: a setting is the flag of its name.
+func inFlags(r words.Ref) (string, bool) {
+	flag := "--" + strings.ReplaceAll(r.Field, "_", "-")
+	var value string
+	if json.Unmarshal([]byte(r.Value), &value) == nil {
+		flag += " " + value
+	}
+	return flag, true
 }
