@@ -18,9 +18,8 @@ import (
 	"brig/internal/test/must"
 )
 
-// row is a line of a table of docs/features.md: what is asked for, what brig has, where it is written and what tests
-// it.
-type row struct{ asked, brig, code, test string }
+// row is a line of a table of docs/features.md: what is asked for, what brig has, and what tests it.
+type row struct{ asked, brig, test string }
 
 // kinds are the words that say what a name in backquotes after them is a field of, until the next such word.
 var kinds = map[string][]string{
@@ -41,10 +40,10 @@ var (
 	word     = regexp.MustCompile("`([^`]+)`|[A-Za-z]+")
 	aCall    = regexp.MustCompile(`^(?:[A-Za-z]+\.)+([A-Z][A-Za-z]+)(?:\(\))?$`)
 	aRoute   = regexp.MustCompile(`^(GET|POST|PUT|DELETE) (/[^ ?]+)$`)
-	testLink = regexp.MustCompile("^\\[`((?:Test|Fuzz)[A-Za-z0-9_]*)`\\]\\(([^)#]+)\\)$")
+	testLink = regexp.MustCompile(`^\[((?:Test|Fuzz)[A-Za-z0-9_]*)\]\(([^)#]+)\)$`)
 )
 
-// featureRows reads the tables. A line that has not four cells, and a table with other headings, is an error.
+// featureRows reads the tables. A line that has not three cells, and a table with other headings, is an error.
 func featureRows(t *testing.T, text string) (list []row) {
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") {
@@ -54,32 +53,24 @@ func featureRows(t *testing.T, text string) (list []row) {
 		for i := range c {
 			c[i] = strings.TrimSpace(c[i])
 		}
-		if len(c) != 4 || c[0] == "the articles ask for" && strings.Join(c[1:], " ") != "brig code test" {
-			t.Errorf("not a row of four cells, or other headings: %s", line)
-		} else if c[0] != "the articles ask for" {
-			list = append(list, row{c[0], c[1], c[2], c[3]})
+		if len(c) != 3 || c[0] == "asked" && strings.Join(c[1:], " ") != "brig test" {
+			t.Errorf("not a row of three cells, or other headings: %s", line)
+		} else if c[0] != "asked" {
+			list = append(list, row{c[0], c[1], c[2]})
 		}
 	}
 	return list
 }
 
-// problems returns what is wrong with a row. A test is in the package that its link leads to; only what brig has not
-// may have none.
+// problems returns what is wrong with a row. A test is in the package that its link leads to, and so is what a call of
+// the row names; only what brig has not may have no test.
 func (r row) problems(t *testing.T) (list []string) {
-	code, links := "", link.FindAllStringSubmatch(r.code, -1)
-	for _, cell := range []string{r.asked, r.brig, strings.Join(link.FindAllString(r.code, -1), " "), r.test} {
+	for _, cell := range []string{r.asked, r.brig, r.test} {
 		if strings.Trim(cell, " -–—?.") == "" {
-			list = append(list, "a cell is empty, or has no link to code")
+			list = append(list, "a cell is empty")
 		}
 	}
-	for _, m := range links {
-		path, _, _ := strings.Cut(m[1], "#")
-		b, err := os.ReadFile(filepath.Join(root, "docs", path))
-		if err != nil {
-			list = append(list, "code: "+err.Error())
-		}
-		code += string(b)
-	}
+	code := ""
 	for part := range strings.SplitSeq(r.test, ", ") {
 		if r.test == "none" && strings.HasPrefix(r.brig, "no: ") {
 			break
@@ -89,6 +80,8 @@ func (r row) problems(t *testing.T) (list []string) {
 			list = append(list, "no link to a test: "+part)
 		} else if dir := filepath.Join("docs", m[2]); !strings.Contains(below(t, dir+" tests"), "\nfunc "+m[1]+"(") {
 			list = append(list, dir+" has no "+m[1])
+		} else {
+			code += below(t, dir)
 		}
 	}
 	kind := ""
@@ -251,20 +244,20 @@ func TestFeatures(t *testing.T) {
 
 // TestFeatureRowsCanFail: a row that is wrong in one place is found out.
 func TestFeatureRowsCanFail(t *testing.T) {
-	good := row{"`timeout`", "`--timeout`; request `timeout`; Spec `limits.wall`; `engine.Engine.Run()`", "[run](../brigd/engine/run.go)", "[`TestRun`](../brigd/engine)"}
+	good := row{"`timeout`", "`--timeout`; request `timeout`; Spec `limits.wall`; `engine.Engine.Run()`", "[TestRun](../brigd/engine)"}
 	if p := good.problems(t); len(p) > 0 {
 		t.Fatal(p)
 	}
 	for _, brig := range []string{"`--timeuot`", "`brig ruin --timeout`", "`brigd serve --timeuot`", "`brig token melt`", "request `timeuot`", "Spec `limits.wall.clock`", "Spec `timeout`",
 		"`timeout`", "`engine.Engine.Walk()`", "`POST /v1/walk`", "`sandbox_walks_total`", "tool `sandbox.privileged`", "preset `walk`", "status `walked`", " "} {
-		if bad := (row{good.asked, brig, good.code, good.test}); len(bad.problems(t)) == 0 {
+		if bad := (row{good.asked, brig, good.test}); len(bad.problems(t)) == 0 {
 			t.Errorf("nobody notices %s", brig)
 		}
 	}
 	for _, bad := range []row{
-		{" ", good.brig, good.code, good.test}, {good.asked, good.brig, "[run](../brigd/engine/walk.go)", good.test}, {good.asked, good.brig, "nsjail", good.test},
-		{good.asked, good.brig, good.code, strings.Replace(good.test, "TestRun", "TestRuns", 1)}, {good.asked, good.brig, good.code, strings.Replace(good.test, "engine", "audit", 1)},
-		{good.asked, good.brig, good.code, "none"}, {good.asked, good.brig, good.code, "TestRun"}} {
+		{" ", good.brig, good.test}, {good.asked, good.brig, strings.Replace(good.test, "TestRun", "TestRuns", 1)},
+		{good.asked, good.brig, strings.Replace(good.test, "engine", "audit", 1)}, {good.asked, good.brig, "nsjail"},
+		{good.asked, good.brig, "none"}, {good.asked, good.brig, "TestRun"}, {good.asked, good.brig, ""}} {
 		if len(bad.problems(t)) == 0 {
 			t.Errorf("nobody notices %q", bad)
 		}
