@@ -72,7 +72,7 @@ func (r *running) confirm(ctx context.Context) error {
 		rep, fds, err = r.Receive()
 	}
 	switch {
-	case err == nil && rep.Type == launcher.ReportExec, errors.Is(err, run.ErrNoReport) && r.Alone:
+	case err == nil && rep.Type == launcher.ReportExec, errors.Is(err, run.ErrNoReport) && (r.Alone || r.outgrown()):
 		if !r.parked {
 			r.runs()
 		}
@@ -89,6 +89,17 @@ func (r *running) confirm(ctx context.Context) error {
 		return &spec.Error{Fault: spec.FaultBrig, Op: "report", Detail: "out of order"}
 	}
 	return r.interrupted(ctx)
+}
+
+// setUpMemory is more than a start takes for itself: some 500 KiB, and more with many mounts.
+const setUpMemory = 4 << 20
+
+// outgrown reports whether the kernel has killed init for lack of memory after the payload's start, and before init
+// could report that: on a busy machine a payload can fill its memory in that time, and init is as good a victim as
+// any. Under a small limit it is the set-up that lacks memory.
+func (r *running) outgrown() bool {
+	return r.group != nil && r.spec.Limits.Memory >= setUpMemory && r.group.OOMKills() > 0 &&
+		(r.ender.cause.Load() == int32(notEnded) || r.ender.cause.Load() == int32(endedMemory))
 }
 
 // runs begins what follows the payload's start.
