@@ -23,7 +23,7 @@ const Subcommand = "load"
 // time or of all.
 var operations = map[string]func(Request) ([]int64, error){
 	"getppid": fastest(getppid), "read": fastest(read), "open": fastest(open), "socket": fastest(socket),
-	"net-down": transfer, "net-up": transfer, "net-dial": exchanges, "net-connect": exchanges,
+	"net-down": transfer, "net-up": transfer, "net-dial": dials,
 }
 
 // Request asks a payload for one measurement.

@@ -31,7 +31,7 @@ func TestNet(t *testing.T) {
 	for _, c := range []struct {
 		op       string
 		n, times int
-	}{{"net-down", 3<<20 + 1, 1}, {"net-up", 3<<20 + 1, 1}, {"net-down", 0, 1}, {"net-up", 0, 1}, {"net-dial", 3, 3}, {"net-connect", 3, 3}} {
+	}{{"net-down", 3<<20 + 1, 1}, {"net-up", 3<<20 + 1, 1}, {"net-down", 0, 1}, {"net-up", 0, 1}, {"net-dial", 3, 3}} {
 		nanos, err := perform(Request{c.op, c.n, to})
 		if err != nil || len(nanos) != c.times {
 			t.Errorf("%+v: %v, %v", c, nanos, err)
@@ -62,7 +62,7 @@ func TestHold(t *testing.T) {
 
 // Nobody listens at port 1: each operation reports it.
 func TestNetSaysWhyNot(t *testing.T) {
-	for _, op := range []string{"net-down", "net-up", "net-dial", "net-connect"} {
+	for _, op := range []string{"net-down", "net-up", "net-dial"} {
 		if _, err := perform(Request{op, 1, "127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), op+": ") || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("%s: %v", op, err)
 		}

@@ -38,10 +38,7 @@ func netOps() []netOp {
 		{result.Table{ID: "net-dial", Title: "System call: connect, to a server outside", Unit: "µs",
 			Question: "How long does connect(2) take in the jail, to a server outside?",
 			Notes: []string{"bar: brig at most 1.5 of direct loopback", median,
-				"a relay answers before it has reached the server, which net-connect waits for"}}, 500, 100},
-		{result.Table{ID: "net-connect", Title: "Connections through the jail's network", Unit: "µs",
-			Question: "How long does a connection take, with a byte there, one back and the close?",
-			Notes:    []string{median}}, 500, 100},
+				"a relay answers before it has reached the server"}}, 500, 100},
 	}
 }
 
