@@ -82,8 +82,9 @@ def fill(pair):
     print(total // MIB)
 `
 
-// TestLimitTaken is the table of SPECIFICATION.md of what a jail can take of the host's memory: with --memory what it
-// takes stays within the limit, or ends the jail, and a default jail has what it asks for. A jail of a Runner's is held as any other.
+// TestLimitTaken is the table of docs/reference/host-memory.md: with --memory what a jail takes of the host's memory
+// stays within the limit, or ends the jail, and a default jail has what it asks for. A jail of a Runner's is held as any
+// other.
 func TestLimitTaken(t *testing.T) {
 	const want, limit = 80, 24
 	warm := warmRunner(t)

@@ -58,10 +58,10 @@ func allowed(n int) int { return n + n/25 + 4 }
 
 var countMarks = regexp.MustCompile(`(?s)(<!-- counts: [^>]*-->\n).*?(<!-- end -->)`)
 
-// TestCounts: no start makes more system calls or minor faults than SPECIFICATION.md lists. A greater number there makes
+// TestCounts: no start makes more system calls or minor faults than docs/reference/speed.md lists. A greater number there makes
 // every start slower, so the commit that raises it must give the reason. With -v the test prints the present table.
 func TestCounts(t *testing.T) {
-	const file = "../../SPECIFICATION.md"
+	const file = "../../docs/reference/speed.md"
 	if asuser.Second() {
 		t.Skip("the first run has counted for this user, too")
 	}
@@ -83,7 +83,7 @@ func TestCounts(t *testing.T) {
 				now = append(now, "-", "-")
 				continue
 			case !s.peer && !golden.Update() && (n.Calls > most[i].Calls || n.Faults > most[i].Faults):
-				t.Errorf("%s, user %v: %+v, and SPECIFICATION.md allows %+v", s.name, user, n, most[i])
+				t.Errorf("%s, user %v: %+v, and docs/reference/speed.md allows %+v", s.name, user, n, most[i])
 			}
 			now = append(now, n.Calls, n.Faults)
 		}

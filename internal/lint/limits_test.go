@@ -8,13 +8,13 @@ import (
 	"brig/nsjail"
 )
 
-// TestLimitFlagsAreInTheTable: SPECIFICATION.md has a row for each flag of brig run that limits something. Where the
+// TestLimitFlagsAreInTheTable: docs/reference/limits.md has a row for each flag of brig run that limits something. Where the
 // group is made is no limit.
 func TestLimitFlagsAreInTheTable(t *testing.T) {
-	_, table, found := strings.Cut(read(t, "SPECIFICATION.md"), "<!-- limits:")
+	_, table, found := strings.Cut(read(t, "docs/reference/limits.md"), "<!-- limits:")
 	table, _, end := strings.Cut(table, "<!-- end -->")
 	if !found || !end {
-		t.Fatal("SPECIFICATION.md has no table of limits")
+		t.Fatal("docs/reference/limits.md has no table of limits")
 	}
 	_, help, _ := strings.Cut(read(t, "cmd/brig/testdata/help-run.txt"), "\nLimits:\n")
 	help, _, _ = strings.Cut(help, "\nInput and report:\n")
@@ -34,8 +34,8 @@ func TestLimitFlagsAreInTheTable(t *testing.T) {
 
 // TestStatusesAreExplained: each status has a row, in the table of what ended the jail.
 func TestStatusesAreExplained(t *testing.T) {
-	_, table, _ := strings.Cut(read(t, "SPECIFICATION.md"), "\n### What ended the jail\n")
-	table, _, _ = strings.Cut(table, "\n### ")
+	_, table, _ := strings.Cut(read(t, "docs/reference/report.md"), "\n## What ended the jail\n")
+	table, _, _ = strings.Cut(table, "\n## ")
 	for _, s := range []nsjail.Status{nsjail.StatusOK, nsjail.StatusFailed, nsjail.StatusSignal, nsjail.StatusTimeout, nsjail.StatusCPU, nsjail.StatusMemory,
 		nsjail.StatusProcesses, nsjail.StatusOutput, nsjail.StatusDisk, nsjail.StatusViolation, nsjail.StatusCancelled, nsjail.StatusError} {
 		if !regexp.MustCompile("(?m)^\\|[^|]*`" + string(s) + "`").MatchString(table) {

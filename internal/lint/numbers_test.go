@@ -19,9 +19,9 @@ import (
 	"brig/seccomp"
 )
 
-// TestNumbers: the numbers in SPECIFICATION.md are those of the code.
+// TestNumbers: the numbers in the reference pages are those of the code.
 func TestNumbers(t *testing.T) {
-	text := read(t, "SPECIFICATION.md")
+	text := read(t, "docs/reference/defaults.md")
 	mib := func(b nsjail.Bytes) string { return fmt.Sprintf("%d MiB", int64(b)>>20) }
 	rows := map[string]string{
 		"wall clock":            time.Duration(spec.DefaultWall).String(),
@@ -41,24 +41,24 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("defaults: the row %q is %q, want %s", name, m, want)
 		}
 	}
-	for _, c := range []struct{ file, pattern, promise string }{
-		{"nsjail/internal/host/machine.go", `MinKernel = Kernel\{5, 12\}`, "Linux 5.12 or newer"},
-		{"nsjail/internal/plan/limits.go", `AtLeast\(5, 14\)`, "processes needs Linux 5.14"},
-		{"nsjail/spec/check.go", `maxMounts\s+= 128\n`, "| mounts | 128 |"},
-		{"nsjail/spec/check.go", `maxArgBytes = 128 << 10`, "| one argument or variable | 128 KiB |"},
-		{"nsjail/spec/check.go", `maxPath\s+= 4096`, "| a path | 4095 bytes |"},
-		{"nsjail/spec/check.go", `maxHostname = 64`, "| a host name | 64 bytes |"},
-		{"nsjail/spec/defaults.go", `MaxFileCopy = 4 << 20`, "| a file given by `--file` | 4 MiB |"},
-		{"seccomp/parse.go", `MaxSize = 1 << 20`, "| a seccomp profile | 1 MiB |"},
-		{"internal/program/blob.go", `MaxBlob = 16 << 20`, "16 MiB"},
-		{"changes/store.go", `30 \* 24 \* time.Hour, Count: 100, Bytes: 8 << 30`, "30 days, 100 sets and 8 GiB"},
-		{"brigd/engine/tenants.go", `MaxChangesBytes = 1 << 30`, "1 GiB an account"},
+	for _, c := range []struct{ page, promise, file, pattern string }{
+		{"machine", "Linux 5.12 or newer", "nsjail/internal/host/machine.go", `MinKernel = Kernel\{5, 12\}`},
+		{"machine", "processes needs Linux 5.14", "nsjail/internal/plan/limits.go", `AtLeast\(5, 14\)`},
+		{"defaults", "| mounts | 128 |", "nsjail/spec/check.go", `maxMounts\s+= 128\n`},
+		{"defaults", "| one argument or variable | 128 KiB |", "nsjail/spec/check.go", `maxArgBytes = 128 << 10`},
+		{"defaults", "| a path | 4095 bytes |", "nsjail/spec/check.go", `maxPath\s+= 4096`},
+		{"defaults", "| a host name | 64 bytes |", "nsjail/spec/check.go", `maxHostname = 64`},
+		{"defaults", "| a file given by `--file` | 4 MiB |", "nsjail/spec/defaults.go", `MaxFileCopy = 4 << 20`},
+		{"defaults", "| a seccomp profile | 1 MiB |", "seccomp/parse.go", `MaxSize = 1 << 20`},
+		{"defaults", "16 MiB", "internal/program/blob.go", `MaxBlob = 16 << 20`},
+		{"changes", "30 days, 100 sets and 8 GiB", "changes/store.go", `30 \* 24 \* time.Hour, Count: 100, Bytes: 8 << 30`},
+		{"changes", "1 GiB an account", "brigd/engine/tenants.go", `MaxChangesBytes = 1 << 30`},
 	} {
 		if !regexp.MustCompile(c.pattern).MatchString(read(t, c.file)) {
-			t.Errorf("%s has no %s any more; change SPECIFICATION.md (%q) with it", c.file, c.pattern, c.promise)
+			t.Errorf("%s has no %s any more; change docs/reference/%s.md (%q) with it", c.file, c.pattern, c.page, c.promise)
 		}
-		if !strings.Contains(text, c.promise) {
-			t.Errorf("SPECIFICATION.md does not say %q", c.promise)
+		if page := "docs/reference/" + c.page + ".md"; !strings.Contains(unwrapped(read(t, page)), c.promise) {
+			t.Errorf("%s does not say %q", page, c.promise)
 		}
 	}
 }
@@ -77,14 +77,18 @@ func TestFilterNumbers(t *testing.T) {
 	}
 	calls, err := strconv.Atoi(m[1])
 	must.Do(t, err)
-	p := regexp.MustCompile(`at most (\d+) system calls on x86-64, in at most (\d+) instructions`).FindStringSubmatch(read(t, "SPECIFICATION.md"))
+	const page = "docs/reference/seccomp.md"
+	p := regexp.MustCompile(`at most (\d+) system calls on x86-64, in at most (\d+) instructions`).FindStringSubmatch(unwrapped(read(t, page)))
 	if p == nil {
-		t.Fatal("SPECIFICATION.md has no promise on the filter")
+		t.Fatal(page + " has no promise on the filter")
 	}
 	if got, want := fmt.Sprint(calls, " ", len(bpf)/8), p[1]+" "+p[2]; !atMost(calls, p[1]) || !atMost(len(bpf)/8, p[2]) {
-		t.Errorf("the default filter has %s calls and instructions; SPECIFICATION.md promises at most %s", got, want)
+		t.Errorf("the default filter has %s calls and instructions; %s promises at most %s", got, page, want)
 	}
 }
+
+// unwrapped returns the text of a page without the line breaks within its paragraphs.
+func unwrapped(page string) string { return strings.Join(strings.Fields(page), " ") }
 
 // atMost compares with a number of a document.
 func atMost(n int, promise string) bool {
@@ -94,8 +98,7 @@ func atMost(n int, promise string) bool {
 
 // TestReportFields: the table of the report has the fields of the type, and only them.
 func TestReportFields(t *testing.T) {
-	spec := read(t, "SPECIFICATION.md")
-	_, table, _ := strings.Cut(spec, "## The report")
+	_, table, _ := strings.Cut(read(t, "docs/reference/report.md"), "## The report")
 	table, _, _ = strings.Cut(table, "\n## ")
 	for _, name := range jsonNames(reflect.TypeFor[nsjail.Result]()) {
 		if !strings.Contains(table, "`"+name+"`") {
@@ -138,7 +141,7 @@ func TestStatic(t *testing.T) {
 	interpreter(t, bin)
 }
 
-// TestOldKernels: what the specification has about kernels is what Resolve does on an invented machine.
+// TestOldKernels: what docs/reference/machine.md has about kernels is what Resolve does on an invented machine.
 func TestOldKernels(t *testing.T) {
 	for _, c := range []struct {
 		kernel   explain.Kernel

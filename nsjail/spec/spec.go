@@ -60,7 +60,7 @@ type Spec struct {
 	// it, not JSON.
 	Repositories *repository.Found `json:"-"`
 	// Etc names directories and files of the host's /etc that the payload sees at their place, read-only, and only what
-	// every user may read. Every jail also has the public configuration described in SPECIFICATION.md, "/etc".
+	// every user may read. Every jail also has the public configuration that docs/reference/view.md describes.
 	Etc []string `json:"etc,omitempty"`
 	// Net is the network mode; "" means NetLoopback.
 	Net Net `json:"net,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,17 +38,17 @@ func mountV1() (self, mounts string) {
 	return self, mounts
 }
 
-// layouts are the columns of the table.
+// layouts are the machines of the table.
 func layouts() []layout {
 	self, mounts := mountV1()
 	all := []string{"cpuset", "cpu", "io", "memory", "hugetlb", "pids"}
 	const unified = "60 20 0:60 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
 	return []layout{
-		{"v2, root", 0, "0::/\n", mountV2, all, all},
-		{"v2, a user's systemd scope", 1000, "0::/user.slice/run.scope\n", mountV2, []string{"cpu", "memory", "pids"}, nil},
-		{"hybrid, root", 0, self + "0::/\n", mounts + unified, nil, nil},
-		{"v1, root", 0, self, mounts, nil, nil},
-		{"no control group", 1000, "", mountNone, nil, nil},
+		{"v2", 0, "0::/\n", mountV2, all, all},
+		{"v2 in a user's scope", 1000, "0::/user.slice/run.scope\n", mountV2, []string{"cpu", "memory", "pids"}, nil},
+		{"hybrid", 0, self + "0::/\n", mounts + unified, nil, nil},
+		{"v1", 0, self, mounts, nil, nil},
+		{"none", 1000, "", mountNone, nil, nil},
 	}
 }
 
@@ -106,42 +107,54 @@ func birth(t *testing.T, l *layout) (join, end string) {
 	return strings.Join(how, "; "), end + ", and the pid namespace"
 }
 
-// limitTable is the text between the marks in SPECIFICATION.md.
+// limitTable is the text between the marks in the page: a line for each way in which a limit is held.
 func limitTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	heads := []string{"limit"}
+	b.WriteString("| limit | where | held by |\n|---|---|---|\n")
 	list := layouts()
-	for _, l := range list {
-		heads = append(heads, l.name)
-	}
-	line := func(cells []string) {
-		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-	}
-	line(heads)
-	b.WriteString(strings.Repeat("|---", len(heads)) + "|\n")
+	joins, ends := make([]string, len(list)), make([]string, len(list))
 	for _, r := range tableRows() {
-		cells := []string{r.flag}
+		cells := make([]string, len(list))
 		for i := range list {
-			cells = append(cells, r.cell(t, &list[i]))
+			cells[i] = r.cell(t, &list[i])
 		}
-		line(cells)
+		b.WriteString(tableLines(r.flag, list, cells))
 	}
-	joins, ends := []string{"*the first process*"}, []string{"*freeze, kill*"}
 	for i := range list {
-		join, end := birth(t, &list[i])
-		joins, ends = append(joins, join), append(ends, end)
+		joins[i], ends[i] = birth(t, &list[i])
 	}
-	line(joins)
-	line(ends)
+	b.WriteString(tableLines("*the first process*", list, joins))
+	b.WriteString(tableLines("*freeze, kill*", list, ends))
 	return b.String()
+}
+
+// tableLines returns a line for each different cell, with the names of its layouts.
+func tableLines(name string, list []layout, cells []string) (lines string) {
+	for i, cell := range cells {
+		if slices.Contains(cells[:i], cell) {
+			continue
+		}
+		var where []string
+		for k := i; k < len(cells); k++ {
+			if cells[k] == cell {
+				where = append(where, list[k].name)
+			}
+		}
+		if len(where) == len(list) {
+			where = []string{"everywhere"}
+		}
+		lines += "| " + name + " | " + strings.Join(where, ", ") + " | " + cell + " |\n"
+		name = ""
+	}
+	return lines
 }
 
 var tableMarks = regexp.MustCompile(`(?s)(<!-- limits: [^>]*-->\n).*?(<!-- end -->)`)
 
-// TestLimitTable keeps the table of SPECIFICATION.md true: its rows are what Resolve plans on invented machines.
+// TestLimitTable keeps the table of docs/reference/limits.md true: its rows are what Resolve plans on invented machines.
 func TestLimitTable(t *testing.T) {
-	const file = "../../../SPECIFICATION.md"
+	const file = "../../../docs/reference/limits.md"
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("the tests run without their checkout")
