@@ -67,6 +67,7 @@ var ours = map[string][]string{
 	"brig/internal/test/count":   {},
 	"brig/internal/test/egress":  {},
 	"brig/internal/test/golden":  {},
+	"brig/internal/test/house":   {},
 	"brig/internal/test/long":    {},
 	"brig/internal/test/must":    {},
 	"brig/cgroup":                {program},
@@ -126,6 +127,7 @@ var ours = map[string][]string{
 	daemon + "files":             {},
 	daemon + "front":             {"brig/brigd/engine", daemon + "admit", daemon + "live", daemon + "schema", daemon + "trace", jobs},
 	daemon + "images":            {"brig/image", "brig/layer", daemon + "verbs", specs},
+	daemon + "lint":              {},
 	daemon + "listen":            {daemon + "files"},
 	daemon + "live":              {"brig/nsjail", jobs, "brig/cgroup"},
 	daemon + "mcp":               {"brig/nsjail", "brig/brigd/engine", "brig/internal/text", daemon + "front", daemon + "schema", daemon + "tools", jobs, "brig/denial"},
@@ -163,6 +165,7 @@ var doors = map[string]string{
 	"github.com/rogpeppe/go-internal":        "tests",
 	"github.com/rogpeppe/go-internal/diff":   "brig/changes",
 	"golang.org/x/tools":                     "tests",
+	"golang.org/x/tools/go/packages":         "brig/internal/test/house",
 	"github.com/prometheus":                  daemon + "metrics",
 	"github.com/modelcontextprotocol/go-sdk": daemon + "mcp",
 	"github.com/google/jsonschema-go":        daemon + "schema",
@@ -198,7 +201,7 @@ var pure = map[string][]string{
 
 // pkg is go list's description of a package.
 type pkg struct {
-	ImportPath, Dir, Name, Doc, Export string
+	ImportPath, Dir, Name, Doc         string
 	Standard                           bool
 	GoFiles, CgoFiles, IgnoredGoFiles  []string
 	Imports, TestImports, XTestImports []string

@@ -13,6 +13,7 @@ import (
 
 const (
 	maxDirect  = 7  // modules that the jail's packages and their tests import
+	maxDaemon  = 19 // those that brigd's import, brig among them
 	maxModules = 40 // of go list -m all in the root: what an embedder's scanner is shown
 )
 
@@ -45,7 +46,10 @@ func TestModules(t *testing.T) {
 	if direct > maxDirect || len(jail) > maxModules {
 		t.Errorf("%d direct modules and %d in all, more than %d and %d", direct, len(jail), maxDirect, maxModules)
 	}
-	daemon, _ := modules(t, root+"/brigd")
+	daemon, direct := modules(t, root+"/brigd")
+	if direct > maxDaemon {
+		t.Errorf("brigd has %d direct modules, more than %d", direct, maxDaemon)
+	}
 	linked := must.Get(alone(root, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./...").Output())(t)
 	for path := range strings.Lines(string(linked)) {
 		path = strings.TrimSpace(path)
