@@ -160,7 +160,7 @@ func (a *applier) check(f *File) (t *task, reason words.Text, err error) {
 	if err == unix.ENOENT {
 		return nil, "its directory is gone", nil
 	}
-	return nil, "a directory on the way is none any more", nil
+	return nil, "a parent of this path is no longer a directory", nil
 }
 
 // look compares a file of the directory with a change. It returns no task if the directory has the change already, and

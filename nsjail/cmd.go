@@ -22,13 +22,14 @@ import (
 type Cmd struct {
 	// Spec describes the jail. Command sets Args.
 	Spec spec.Spec
-	// Stdin is the payload's standard input; nil means empty. An *os.File that is a pipe, a terminal or /dev/null is
-	// opened again for the payload, and a *Given is the payload's. Any other reader is copied through a pipe.
+	// Stdin is the payload's standard input; nil means empty. Of an *os.File that is a pipe, a terminal or /dev/null the
+	// payload gets a new open file description; a *Given is passed through unchanged. Any other reader is copied through
+	// a pipe.
 	Stdin io.Reader
-	// Stdout and Stderr receive the output; nil discards it. An *os.File that is a pipe, a terminal or /dev/null is opened
-	// again for the payload, and a *Given is the payload's, unless Spec.Limits bounds the output. Any other writer gets a
-	// copy. If both are the same comparable writer, or the same file that is copied, one goroutine writes, in the order in
-	// which the payload wrote, and the Result counts all of it as stdout.
+	// Stdout and Stderr receive the output; nil discards it. Of an *os.File that is a pipe, a terminal or /dev/null the
+	// payload gets a new open file description, and a *Given is passed through unchanged, unless Spec.Limits bounds the
+	// output. Any other writer gets a copy. If both are the same comparable writer, or the same file that is copied,
+	// one goroutine writes, in the order in which the payload wrote, and the Result counts all of it as stdout.
 	Stdout, Stderr io.Writer
 	// Terminal, if set with Spec.TTY, is called with the master side of the payload's terminal before the payload starts.
 	// The callee sets its size, and again whenever that changes (ioctl_tty(2) TIOCSWINSZ).

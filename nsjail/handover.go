@@ -2,10 +2,10 @@ package nsjail
 
 import "brig/nsjail/spec"
 
-// Handover lets a Cmd be run by a parked payload (Runner.PrestartRunning) instead of a payload of its own. The parked
-// one is taken if its Spec equals that of the Cmd, with the fields below in their places and but for the limits that
-// the keeper holds, and if it still waits. Otherwise the Cmd starts as without a Handover. The caller must see to it
-// that both do the same.
+// Handover lets a Cmd be run by a parked payload (Runner.PrestartRunning) instead of a payload of its own. A parked
+// payload matches if its Spec equals the Cmd's after Args, Env and Mounts are replaced by the fields below; keeper-side
+// limits may differ. It is taken if it still waits. Otherwise the Cmd starts as without a Handover. The caller must see
+// to it that both do the same.
 //
 // A payload that is taken has pipes for its streams, so none is taken if one of the Cmd's is an *os.File, or if Stdout
 // and Stderr are the same writer.

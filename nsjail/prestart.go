@@ -66,8 +66,8 @@ const PayloadReady = run.Ready
 // (Mount.Held). It must have an init and no terminal, and its network must be loopback or none. PrestartRunning parks
 // the first payload before it returns, and returns its error, with the last line of its stderr if it does not get
 // ready. A second call for the same Spec changes n, but not if it fails; 0 ends the pool. A parked payload holds the
-// memory of its processes, five descriptors, one for a network namespace of RunnerOptions.Pool and, if its limits need
-// a control group, that and up to six for each hierarchy of it.
+// memory of its processes, five descriptors, one for a network namespace of RunnerOptions.Pool, plus a control group
+// and up to six descriptors per hierarchy, if its limits need one.
 func (r *Runner) PrestartRunning(s Spec, n int) error {
 	if err := r.mayPrestart(&s, n); err != nil {
 		return err

@@ -18,7 +18,7 @@ type Pool interface {
 	Put(id string, header []byte, file *io.SectionReader) error
 	// Get returns the file of a snapshot.
 	Get(id string) (io.ReadCloser, error)
-	// Header returns the header of a snapshot, or nil if there is none, and Headers those of all.
+	// Header returns one header, or nil; Headers returns all.
 	Header(id string) ([]byte, error)
 	Headers() ([][]byte, error)
 	// Remove removes a snapshot. A missing one is not an error.

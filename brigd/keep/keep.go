@@ -1,5 +1,5 @@
-// Package keep stores sandboxes and snapshots as files in a directory that only its owner may enter. A second file of a
-// sandbox, whose name ends in Changes, has what has changed since the first was written.
+// Package keep stores sandboxes and snapshots as files in a directory that only its owner may enter. NAME.changes
+// holds what has changed since NAME was written.
 //
 // A file is a line with the SHA-256 of the rest, a layer (package layer), a line of JSON that describes it, and a line
 // with the size of the layer. It is written under another name, synchronized (fsync(2)) and renamed, so that the file

@@ -95,10 +95,9 @@ func (f *Front) outlive(id string) {
 // forgotten is the record of a run whose result was delivered.
 var forgotten = []byte(`{"dropped":true}`)
 
-// settle removes the result of a run without a key, which its caller has. A small record is in its place, without an
-// owner who could look it up: if its acknowledgement was lost, the run is delivered again, and must not start. Nobody
-// waits for the server; a result that it does not remove is kept as long as those with a key. One that was not stored
-// has revision 0.
+// settle replaces the delivered result of a run without a key by a tombstone, which has no owner who could look it up,
+// so that a run that is delivered again does not start again. Nobody waits for the server; a result that it does not
+// remove is kept as long as those with a key. One that was not stored has revision 0.
 func (f *Front) settle(id string, w *waiter, a *engine.Response) {
 	if w.revision == 0 {
 		return

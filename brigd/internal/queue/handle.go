@@ -31,8 +31,8 @@ type delivery struct {
 }
 
 // handle performs one delivery: it runs the run, stores its result and acknowledges it, or leaves it to others. free
-// frees its slot, when the run has ended: its result is stored while the next one goes on. As many as there are slots
-// may be at that, so that results do not pile up while the server is away.
+// frees its slot, when the run has ended: its result is stored while the next one goes on. At most one result per slot
+// may be waiting to be stored.
 func (w *Worker) handle(m *nats.Msg, free func()) {
 	meta, err := m.Metadata()
 	if err != nil {
@@ -113,8 +113,7 @@ func (d *delivery) attempt(ctx context.Context, stored time.Time, free func()) {
 }
 
 const (
-	// patience is how long a call of the server is tried without which a delivery cannot go on. The server then delivers
-	// the run again.
+	// patience bounds the retries of a server call that a delivery depends on. The server then delivers the run again.
 	patience = 4 * soon
 	// always is longer than any outage: what must not be lost is tried until the worker ends.
 	always = 30 * 24 * time.Hour

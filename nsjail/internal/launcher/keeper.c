@@ -73,15 +73,15 @@ static void need(int resource, rlim_t least, const char *message) {
 
 // A Go runtime that sees one processor starts with one P, and wakes no thread for each goroutine that becomes ready. Its
 // first threads take turns; on another processor each would wait for the launcher. So the process is on one processor
-// until the launcher has its program: affinity.go then restores the others. Go looks for more processors every second.
-// For a quota it would look once into the mount table and the files of its control group; as long as it may open no file,
-// it finds none, and package syscall raises that limit again before any other Go code. glibc cannot read the bounds of the
-// first thread's stack in /proc/self/maps then, and Go takes 0 for the lower one, as always with musl, which it does not
-// ask. The kernel finds an overflow.
+// until the launcher has its program: affinity.go then restores the others. Go looks for more processors every second. At
+// start-up the runtime looks for a CPU quota in the mount table and the files of its control group. With RLIMIT_NOFILE 0
+// it cannot open them; package syscall raises that limit again before any other Go code. glibc cannot read the bounds of
+// the first thread's stack in /proc/self/maps then, and Go takes 0 for the lower one, as always with musl, which it does
+// not ask. The kernel finds an overflow.
 //
-// The launcher gets the others, and the jail all of them (spawn.c). Whoever forks moves it, itself too: the keeper, for which
-// the start waits, goes on at once where it is. sched_setaffinity(2) of a process that waits for a processor takes it to
-// another one at once; one that runs has to be stopped for that.
+// The launcher gets the others, and the jail all of them (spawn.c). The process that called fork sets both affinities; the
+// keeper stays on its processor, because moving it would delay the start. sched_setaffinity(2) of a process that waits for
+// a processor takes it to another one at once; one that runs has to be stopped for that.
 cpu_set_t brig_processors; // the caller's, or empty: the calls below fail then
 
 static void start_quietly(void) {

@@ -55,7 +55,7 @@ var phases = []phase{
 		write: func(w *writer, d *decisions) { w.tree = d.tree.begin(w.Program, w.proc, d.own) }},
 	// before the program is known, if nothing that follows needs the host's tree: the kernel takes its time (RCU)
 	{name: "early pivot", in: leavesEarly, by: treeMaker, needs: []string{"root"}, write: pivot},
-	// after all that a process made ahead performs: only then does its group exist
+	// after the phases that the pre-forked process performs; the group is created later
 	{name: "late group", in: madeAhead, needs: []string{"identity"}, write: joinGroup},
 	{name: "detach", in: hasNamespaces, by: treeMaker, needs: []string{"root"},
 		write: func(w *writer, d *decisions) { detachMounts(w.Program, d.cycle) }},

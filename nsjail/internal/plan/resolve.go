@@ -66,8 +66,7 @@ func (r *report) finish(in *input) {
 	r.notes = append(append(r.notes, in.host.FilterNotes...), in.host.Partial...)
 }
 
-// Bounds returns a plan that has no more than what the limits and the network of a Spec need, the control group and the
-// sockets. It is for package ordered, which plans the rest.
+// Bounds plans only the control group and the sockets of a Spec. It is for package ordered, which plans the rest.
 func Bounds(s *spec.Spec, h *host.Host) (*Plan, error) {
 	in, out := &input{s, h, &Mode{}}, newReport()
 	g := decideGroup(in, &out)

@@ -139,7 +139,7 @@ func (j *Jail) Lost(of string, w *Word) {
 	j.Note(of, Effect(w.How), text)
 }
 
-// system is what the minimal root has of the host's, read-only, and devices what each jail has of its own.
+// system: host directories shown read-only; devices: what every jail creates.
 const (
 	system  = "/bin /lib /lib32 /lib64 /libx32 /sbin /usr"
 	devices = "/dev /dev/fd /dev/full /dev/null /dev/ptmx /dev/pts /dev/random /dev/shm /dev/tty /dev/urandom /dev/zero " +

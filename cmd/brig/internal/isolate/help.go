@@ -9,7 +9,7 @@ import (
 	"brig/internal/sys"
 )
 
-// deviceLink reports whether a path is that of a link which no program can have left, as /dev/stdout.
+// deviceLink reports whether a path is that of a link that the kernel provides, such as /dev/stdout.
 func deviceLink(name string) bool {
 	clean := filepath.Clean(name)
 	return strings.HasPrefix(clean, "/proc/") ||
