@@ -45,21 +45,27 @@ func Check(t *testing.T, dir string, ceilings []Ceiling) {
 		for _, p := range all {
 			maps.Copy(figures, c.Of(p))
 		}
-		for _, name := range slices.Sorted(maps.Keys(figures)) {
-			most, own := c.Rows[name]
-			switch n := figures[name]; {
-			case !own && n > c.Most:
-				t.Errorf("%s: %s has %d, more than %d", c.What, name, n, c.Most)
-			case own && n > most:
-				t.Errorf("%s: %s has %d, more than its %d", c.What, name, n, most)
-			case own && n < most:
-				t.Errorf("%s: %s has %d: lower its row, which is %d", c.What, name, n, most)
-			}
+		Bound(t, c.What, c.Most, c.Rows, figures)
+	}
+}
+
+// Bound fails if a figure is above the bound for all, or above its own row, or a row above its figure.
+func Bound(t *testing.T, what string, most int, rows, figures map[string]int) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(figures)) {
+		row, own := rows[name]
+		switch n := figures[name]; {
+		case !own && n > most:
+			t.Errorf("%s: %s has %d, more than %d", what, name, n, most)
+		case own && n > row:
+			t.Errorf("%s: %s has %d, more than its %d", what, name, n, row)
+		case own && n < row:
+			t.Errorf("%s: %s has %d: lower its row, which is %d", what, name, n, row)
 		}
-		for name := range c.Rows {
-			if _, there := figures[name]; !there {
-				t.Errorf("%s: there is no %s: remove its row", c.What, name)
-			}
+	}
+	for name := range rows {
+		if _, there := figures[name]; !there {
+			t.Errorf("%s: there is no %s: remove its row", what, name)
 		}
 	}
 }
