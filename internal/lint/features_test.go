@@ -224,9 +224,13 @@ var asked = strings.Fields(`
 // TestFeatures: each row of docs/features.md is whole, what it names is there, and nothing that is asked for has no
 // row.
 func TestFeatures(t *testing.T) {
-	list, words := featureRows(t, read(t, "docs/features.md")), " "
+	text := read(t, "docs/features.md")
+	list, words := featureRows(t, text), " "
 	if len(list) < 150 {
 		t.Errorf("only %d rows: the table or the test is broken", len(list))
+	}
+	if len(text) > 20<<10 {
+		t.Errorf("docs/features.md has %d bytes: a row is what is asked for, a name and a test", len(text))
 	}
 	for _, r := range list {
 		for _, p := range r.problems(t) {
