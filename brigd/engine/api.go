@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"brig/brigd/job"
-	"brig/brigd/workspace"
 	"brig/denial"
 	"brig/nsjail"
 )
@@ -97,13 +96,6 @@ type ShareInfo struct {
 	Protect []string `json:"protect,omitempty"`
 }
 
-// File is the content of a file in JSON: a text, or {"base64": "..."} for bytes that are none.
-type File struct {
-	Data []byte
-	// Executable makes the mode 0555 instead of 0444.
-	Executable bool
-}
-
 // Response is what happened.
 type Response struct {
 	// ID names the run in logs and in the audit log.
@@ -188,75 +180,4 @@ type Event struct {
 	Data string `json:"data,omitempty"`
 	// Result is set in "end".
 	Result *Response `json:"result,omitempty"`
-}
-
-// Caller is who asks. The zero Caller may do what the engine's own policy allows, as agent "default".
-type Caller struct {
-	// Agent is whose sandboxes it sees. A Request's or SandboxRequest's Agent is taken only if this is "".
-	Agent string
-	// Grant is what a token allows; nil is no token.
-	Grant *Grant
-	// Counted means that the run is counted in the token's ledger already, by the brigd that put it into a queue.
-	Counted bool
-	// Rules are what the brigd demands that has taken the request; nil if it is this one.
-	Rules *Rules
-}
-
-// SandboxRequest asks for a work area: /input (read-only in the jail), /work and /output, kept from run to run.
-type SandboxRequest struct {
-	// Agent owns the sandbox, if no token names the agent.
-	Agent string `json:"agent_id,omitempty"`
-	// Disk is how many bytes it may hold, in memory.
-	Disk Size `json:"disk,omitempty"`
-	// Inodes is how many files and directories it may have.
-	Inodes int64 `json:"inodes,omitempty"`
-	// TTL is how long it lives without being used.
-	TTL Seconds `json:"ttl,omitempty"`
-	// From is the id of a snapshot, whose files it has to begin with, and whose bounds unless Disk and Inodes name others.
-	From string `json:"from,omitempty"`
-	// Files are put below /input to begin with.
-	Files map[string]File `json:"files,omitempty"`
-	// Mounts are directories of the operator's that each run in it shows.
-	Mounts []Mount `json:"mounts,omitempty"`
-}
-
-// SandboxInfo describes one.
-type SandboxInfo struct {
-	// ID names it in requests; it cannot be guessed.
-	ID string `json:"id"`
-	// Agent owns it: others do not see it.
-	Agent string `json:"agent_id"`
-	// Created is when it was made.
-	Created time.Time `json:"created"`
-	// Expires is when it ends if nothing uses it until then.
-	Expires time.Time `json:"expires"`
-	// Disk is how many bytes it may hold.
-	Disk int64 `json:"disk_bytes"`
-	// Used is how many it holds.
-	Used int64 `json:"disk_used_bytes"`
-	// Inodes is how many files and directories it may have.
-	Inodes int64 `json:"inodes"`
-	// UsedIno is how many it has.
-	UsedIno int64 `json:"inodes_used"`
-	// Running is how many runs are in it now.
-	Running int `json:"running"`
-	// Mounts are directories of the operator's that each run in it shows.
-	Mounts []Mount `json:"mounts,omitempty"`
-	// SaveEvery is how often brigd saves it if it has changed, in seconds: what was written since Saved is lost if brigd
-	// is killed. Left out if it is kept in memory only, and lost then whenever brigd ends.
-	SaveEvery Seconds `json:"save_every,omitempty"`
-	// Saved is when the last save began; left out before the first.
-	Saved *time.Time `json:"saved,omitempty"`
-	// NotSaved is why the last attempt failed; left out if it has not.
-	NotSaved string `json:"not_saved,omitempty"`
-}
-
-// FileInfo is one entry of a sandbox.
-type FileInfo = workspace.Entry
-
-// Language is one that works here.
-type Language struct {
-	Name    string `json:"language"`
-	Version string `json:"version"`
-	Path    string `json:"path"`
 }

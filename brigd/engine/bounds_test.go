@@ -35,14 +35,14 @@ func TestBaseIsACeiling(t *testing.T) {
 		"no wall":  {nsjail.Limits{Wall: -1}, Request{}, 2 * hour, 32 << 20, 0},
 		"for ever": {nsjail.Limits{}, Request{Timeout: 1e9 * second}, 2 * hour, 32 << 20, 0},
 	} {
-		e := &Engine{opts: Options{Base: nsjail.Spec{Limits: c.base}, Timeout: DefaultTimeout, MaxTimeout: 2 * hour,
-			Memory: 32 << 20}}
+		q := &requests{images: &images{}, defaults: &defaults{spec: nsjail.Spec{Limits: c.base}, timeout: DefaultTimeout,
+			maxTimeout: 2 * hour, memory: 32 << 20}}
 		c.r.Cmd = []string{"id"}
-		j, no := e.job(Caller{}, &c.r)
+		j, no := q.job(Caller{}, &c.r)
 		if no != nil {
 			t.Fatal(no)
 		}
-		e.fill(j, &c.r)
+		q.defaults.fill(j, &c.r)
 		if l := j.Spec.Limits; l.Wall != c.wall || l.Memory != c.mem || l.CPUs != c.cpus ||
 			l.OutputLimit != DefaultOutputLimit {
 			t.Errorf("%s: %v %v %v", name, l.Wall, l.Memory, l.CPUs)

@@ -12,7 +12,7 @@ import (
 )
 
 // keep stores what a run has changed in its cow mounts, and drops the rest of them.
-func (e *Engine) keep(ctx context.Context, c Caller, j *job.Job, r *nsjail.Result,
+func (k *changeSets) keep(ctx context.Context, c Caller, j *job.Job, r *nsjail.Result,
 	begin time.Time) (list []ChangeSet) {
 	if r == nil || len(r.Changes) == 0 {
 		return nil
@@ -21,9 +21,10 @@ func (e *Engine) keep(ctx context.Context, c Caller, j *job.Job, r *nsjail.Resul
 	defer stop()
 	for i := range r.Changes {
 		ch := &r.Changes[i]
-		set, err := e.capture(ctx, c, j, r, ch, begin)
+		set, err := k.capture(ctx, c, j, r, ch, begin)
 		if err = errors.Join(err, ch.Close()); err != nil {
-			set = &ChangeSet{Share: j.Spec.Mounts[max(ch.Mount, 0)].Held.Name, Target: ch.Target, Error: e.hide(err.Error())}
+			set = &ChangeSet{Share: j.Spec.Mounts[max(ch.Mount, 0)].Held.Name, Target: ch.Target,
+				Error: k.shares.hide(err.Error())}
 		}
 		if set != nil {
 			list = append(list, *set)
@@ -49,10 +50,10 @@ func lateEnd(ctx context.Context) (late context.Context, stop func()) {
 	return late, func() { unhook(); cancel() }
 }
 
-func (e *Engine) capture(ctx context.Context, c Caller, j *job.Job, r *nsjail.Result, ch *nsjail.Change,
+func (k *changeSets) capture(ctx context.Context, c Caller, j *job.Job, r *nsjail.Result, ch *nsjail.Change,
 	begin time.Time) (*ChangeSet, error) {
 	o := owner{j.Agent, c.Grant.IDs(), Caller{Agent: j.Agent, Grant: c.Grant}.Key()}
-	store, done, err := e.tenants.use(o, true)
+	store, done, err := k.tenants.use(o, true)
 	if err != nil {
 		return nil, err
 	}
@@ -77,20 +78,20 @@ func (e *Engine) capture(ctx context.Context, c Caller, j *job.Job, r *nsjail.Re
 		if got.Left == 0 {
 			return nil, err
 		}
-		share, path := e.shares.Containing(ch.Source)
+		share, path := k.shares.set.Containing(ch.Source)
 		return &ChangeSet{Share: share, Path: path, Target: ch.Target, Created: run.Ended, Status: run.Status,
 			LeftOut: got.Left, CaptureUS: took, Error: full}, err
 	}
 	v := audit.Event{Kind: audit.ChangesKeep, Run: j.ID, Agent: j.Agent, Token: j.Token, Sandbox: j.Sandbox,
 		Path: ch.Target, Digest: set.ID, Bytes: set.Counts.Bytes, Count: int64(set.Counts.Files)}
-	if no := e.record(v); no != nil {
+	if no := k.log.record(v); no != nil {
 		return nil, errors.Join(no, set.Discard(false))
 	}
 	// The set is kept, whatever becomes of older ones.
-	if err = errors.Join(err, e.tenants.trim(o.Account)); err != nil {
-		e.storeFailed(set.ID, "is kept, but not all that exceeds the bounds is removed", err)
+	if err = errors.Join(err, k.tenants.trim(o.Account)); err != nil {
+		k.failed(set.ID, "is kept, but not all that exceeds the bounds is removed", err)
 	}
-	one := e.changeSet(set)
+	one := k.changeSet(set)
 	one.CaptureUS, one.Error = took, full
 	return one, nil
 }

@@ -14,6 +14,11 @@
 //	                      ▼
 //	          audit ── Options.Wrap (metrics, traces) ── nsjail.Runner ──► Result ──► Response
 //
+// An Engine is the list of its services: runs, sandboxes, files, snapshots, changeSets, shares, images, languages,
+// access (policies and tokens) and parking (warm interpreters). Each takes those that it uses when assemble makes it,
+// and none knows the Engine. What several share has one owner: boxes is the table of sandboxes, leases has what ends
+// with a token, Recorder the audit log. A run is a value of type run. The chain of Executors ends in it, by Job.By.
+//
 // A refused Job takes the same path, so that it is logged. The Runner then returns the refusal.
 //
 // Files and code are never stored on the host: they are written inside the jail (nsjail.MountData). A sandbox is a file

@@ -33,10 +33,15 @@ func SenderOf(c Caller, r *Request) Sender {
 
 // Sent records a run before it is sent. If it returns a Refusal, the run must not be sent.
 func (l *Recorder) Sent(s Sender, r *Request) *job.Refusal {
-	if l == nil || l.log.Append(s.event(audit.RunSent, r)) == nil {
+	return l.record(s.event(audit.RunSent, r))
+}
+
+// record writes an event, also of what is no run. If it returns a Refusal, the caller must refuse the operation.
+func (l *Recorder) record(v audit.Event) *job.Refusal {
+	if l == nil || l.log.Append(v) == nil {
 		return nil
 	}
-	return audit.Unavailable(audit.RunSent)
+	return audit.Unavailable(v.Kind)
 }
 
 // Refused records that a run was refused. It returns the refusal.

@@ -70,7 +70,7 @@ func BenchmarkSave(b *testing.B) {
 			if a := e.Run(b.Context(), Caller{}, &Request{Sandbox: box.ID, Cmd: []string{"sh", "-c", script}}, nil); a.Status != "ok" {
 				b.Fatalf("%+v", a)
 			}
-			s, no := e.box(Caller{}, box.ID)
+			s, no := e.boxes.find(Caller{}, box.ID)
 			if no != nil {
 				b.Fatal(no)
 			}

@@ -3,30 +3,36 @@ package engine
 import (
 	"errors"
 	"os"
+	"sync"
 
 	"brig/brigd/job"
 	"brig/nsjail"
 )
 
+// running has the jails that are in sandboxes.
+type running struct {
+	in sync.Map // the ids of sandboxes, by the *nsjail.Cmd in them
+}
+
 // track notes which jails are in a sandbox, for freeze.
-func (e *Engine) track(j *job.Job) (end func()) {
+func (r *running) track(j *job.Job) (end func()) {
 	var cmd *nsjail.Cmd
 	if then := j.Started; j.Sandbox != "" {
 		j.Started = func(c *nsjail.Cmd) {
 			cmd = c
-			e.running.Store(c, j.Sandbox)
+			r.in.Store(c, j.Sandbox)
 			if then != nil {
 				then(c)
 			}
 		}
 	}
-	return func() { e.running.Delete(cmd) }
+	return func() { r.in.Delete(cmd) }
 }
 
 // freeze freezes the runs in a sandbox that have control groups, and returns their number.
-func (e *Engine) freeze(sandbox string) (thaw func() error, n int) {
+func (r *running) freeze(sandbox string) (thaw func() error, n int) {
 	var cmds []*nsjail.Cmd
-	for key, in := range e.running.Range {
+	for key, in := range r.in.Range {
 		if cmd := key.(*nsjail.Cmd); in == sandbox {
 			if g, v1 := cmd.ControlGroup(); g == "" && len(v1) == 0 {
 				continue

@@ -1,16 +1,8 @@
 package engine
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
-
-	"brig/brigd/job"
-	"brig/gitview"
-	"brig/internal/sys"
-	"brig/internal/words"
-	"brig/nsjail"
 )
 
 // GitDir is what has become of what a run has written to a git directory of a writable share: the run had a copy of it,
@@ -54,52 +46,4 @@ func few(list []string, n int) string {
 		text += fmt.Sprintf(" and %d more", n-most)
 	}
 	return text
-}
-
-// gitKey is the context key of a *[]GitDir, which the innermost Executor fills.
-type gitKey struct{}
-
-// execute runs a Job, and returns what has become of git directories of its shares.
-func (e *Engine) execute(ctx context.Context, j *job.Job) (res *nsjail.Result, git []GitDir, err error) {
-	res, err = e.chain.Execute(context.WithValue(ctx, gitKey{}, &git), j)
-	return res, git, err
-}
-
-// runGit runs a Job with views of the git directories of its writable shares.
-func (e *Engine) runGit(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
-	run := func(s *nsjail.Spec) (*nsjail.Result, error) {
-		inner := *j
-		inner.Spec = *s
-		res, err := e.jails.Execute(ctx, &inner)
-		j.PlanDigest = inner.PlanDigest
-		return res, err
-	}
-	if j.Verdict.Refusal != nil {
-		return e.jails.Execute(ctx, j)
-	}
-	res, list, note, err := gitview.Run(ctx, &j.Spec, run)
-	if note != "" && res != nil {
-		res.Enforced["git"] = words.Plain(note)
-	}
-	if to, ok := ctx.Value(gitKey{}).(*[]GitDir); ok {
-		for _, r := range list {
-			if r.ReadOnly != "" {
-				res.Enforced["git"] = words.Plain(r.Target + " is read-only: " + r.ReadOnly)
-				continue
-			}
-			*to = append(*to, GitDir{r.Target, r.Files, r.Removed, r.LeftBehind, r.Left, r.Conflicts, e.hide(r.Error)})
-		}
-	}
-	return res, err
-}
-
-// foreign reports whether a text names a path of the host, in quotation marks, that is none of the jail's.
-func foreign(text string, shown []Mount) bool {
-	for _, part := range strings.Split(text, `"/`)[1:] {
-		name, _, _ := strings.Cut("/"+part, `"`)
-		if !slices.ContainsFunc(shown, func(m Mount) bool { return sys.Under(name, m.Target) }) {
-			return true
-		}
-	}
-	return false
 }

@@ -36,26 +36,32 @@ type root struct {
 	langs *lang.Languages
 }
 
-// openImages looks up Options.Images, and the languages in each. If a name is pulled again, the new image is used by
-// the next Engine only.
-func (e *Engine) openImages() error {
-	if len(e.opts.Images) == 0 {
-		return nil
-	}
-	store, err := image.Open(e.opts.ImageStore)
-	if err != nil {
-		return err
-	}
-	e.images = map[string]*root{}
-	for _, name := range e.opts.Images {
-		if err := e.openImage(store, name); err != nil {
-			return err
-		}
-	}
-	return nil
+// images are the roots that requests may name.
+type images struct {
+	access *access
+	roots  map[string]*root // by full name
 }
 
-func (e *Engine) openImage(store *image.Store, name string) error {
+// openImages looks up images in a store (Options.ImageStore), and the languages in each. If a name is pulled again, the
+// new image is used by the next Engine only.
+func openImages(names []string, at string, a *access) (*images, error) {
+	s := &images{a, map[string]*root{}}
+	if len(names) == 0 {
+		return s, nil
+	}
+	store, err := image.Open(at)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := s.open(store, name); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	return s, nil
+}
+
+func (s *images) open(store *image.Store, name string) error {
 	n, err := image.ParseName(name)
 	if err != nil {
 		return err
@@ -70,13 +76,13 @@ func (e *Engine) openImage(store *image.Store, name string) error {
 	if err != nil {
 		return err
 	}
-	if was := e.images[n.String()]; was != nil {
+	if was := s.roots[n.String()]; was != nil {
 		return errors.Join(fmt.Errorf("the image %s is named twice; leave one out", words.Quote(name)), r.held.Close())
 	}
-	e.images[n.String()] = r
-	s := nsjail.Spec{Args: []string{"true"}} // checks the configuration, once for all runs
-	if err = r.apply(&s); err == nil {
-		r.langs, err = lang.FindFor(&s)
+	s.roots[n.String()] = r
+	base := nsjail.Spec{Args: []string{"true"}} // checks the configuration, once for all runs
+	if err = r.apply(&base); err == nil {
+		r.langs, err = lang.FindFor(&base)
 	}
 	return err
 }
@@ -88,18 +94,18 @@ func (r *root) apply(s *nsjail.Spec) error {
 	return asroot.Apply(s, r.Image, asroot.Options{KeepHome: true})
 }
 
-func (e *Engine) closeImages() (err error) {
-	for _, r := range e.images {
+func (s *images) close() (err error) {
+	for _, r := range s.roots {
 		err = errors.Join(err, r.held.Close())
 	}
 	return err
 }
 
 // Images lists the images that the caller may name, by name.
-func (e *Engine) Images(c Caller) []ImageInfo {
+func (s *images) Images(c Caller) []ImageInfo {
 	list := []ImageInfo{}
-	for _, r := range e.images {
-		if !e.mayHave(c, r) {
+	for _, r := range s.roots {
+		if !s.mayHave(c, r) {
 			continue
 		}
 		i := ImageInfo{Name: r.name, Digest: r.Digest, Languages: []string{}}
@@ -113,24 +119,24 @@ func (e *Engine) Images(c Caller) []ImageInfo {
 }
 
 // mayHave reports whether the Rules and all policies allow an image.
-func (e *Engine) mayHave(c Caller, r *root) bool {
+func (s *images) mayHave(c Caller, r *root) bool {
 	return c.Rules.allowsImage(r.name) &&
-		!slices.ContainsFunc(e.policiesOf(c), func(p *policy.Policy) bool { return !p.AllowsImage(r.name) })
+		!slices.ContainsFunc(s.access.of(c), func(p *policy.Policy) bool { return !p.AllowsImage(r.name) })
 }
 
-// imageOf makes the image that a request names the root of its Job. An image that does not exist is refused in the same
+// choose makes the image that a request names the root of its Job. An image that does not exist is refused in the same
 // words as one that the caller may not have.
-func (e *Engine) imageOf(c Caller, j *job.Job, name string) *job.Refusal {
+func (s *images) choose(c Caller, j *job.Job, name string) *job.Refusal {
 	if name == "" {
 		return nil
 	}
 	var r *root
 	if n, err := image.ParseName(name); err == nil {
-		r = e.images[n.String()]
+		r = s.roots[n.String()]
 	}
-	if r == nil || !e.mayHave(c, r) {
+	if r == nil || !s.mayHave(c, r) {
 		var names []string
-		for _, i := range e.Images(c) {
+		for _, i := range s.Images(c) {
 			names = append(names, i.Name)
 		}
 		next := "leave image out: there is none"
@@ -148,14 +154,14 @@ func (e *Engine) imageOf(c Caller, j *job.Job, name string) *job.Refusal {
 	return nil
 }
 
-// langsOf returns the languages of a Job's root.
-func (e *Engine) langsOf(j *job.Job) *lang.Languages {
+// langs returns the languages of a Job's image, or nil if it has none.
+func (s *images) langs(j *job.Job) *lang.Languages {
 	if j.Image != nil {
-		for _, r := range e.images {
+		for _, r := range s.roots {
 			if r.name == j.Image.Name {
 				return r.langs
 			}
 		}
 	}
-	return e.langs
+	return nil
 }

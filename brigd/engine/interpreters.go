@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 
-	"brig/brigd/job"
-	"brig/brigd/lang"
+	"brig/brigd/share"
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
@@ -20,31 +18,12 @@ type Interpreter struct {
 	Share string
 }
 
-// findLanguages finds the languages of the jail's root, and takes Options.Interpreters for theirs.
-func (e *Engine) findLanguages() (err error) {
-	if image := e.opts.Base.Rootfs.Path; image == "" {
-		e.langs = lang.Find()
-	} else if e.langs, err = lang.FindIn(image); err != nil {
-		return err
-	}
-	for _, i := range e.opts.Interpreters {
-		shown, err := e.shownFor(&i)
-		if err == nil {
-			err = e.langs.Use(i.Language, i.Path, shown)
-		}
-		if err != nil {
-			return fmt.Errorf("language %s: %w", words.Quote(words.Short(i.Language, words.MaxShown)), err)
-		}
-	}
-	return nil
-}
-
-// shownFor returns the mount of an interpreter's share.
-func (e *Engine) shownFor(i *Interpreter) (*nsjail.Mount, error) {
+// shown returns the mount of an interpreter's share.
+func (i *Interpreter) shown(shares *share.Set) (*nsjail.Mount, error) {
 	if i.Share == "" {
 		return nil, nil
 	}
-	s, ok := e.shares.Find(i.Share)
+	s, ok := shares.Find(i.Share)
 	if !ok {
 		return nil, words.Error(words.Textf("there is no share %s; add %s", words.Quote(i.Share),
 			words.Add("share", i.Share+"=DIR:ro")))
@@ -53,36 +32,9 @@ func (e *Engine) shownFor(i *Interpreter) (*nsjail.Mount, error) {
 		return nil, fmt.Errorf("%s is not in the share %s, which is %s; write a path in it", words.Quote(i.Path), s.Name,
 			words.Quote(s.Dir))
 	}
-	held, where, no := e.shares.Root(i.Share)
+	held, where, no := shares.Root(i.Share)
 	if no != nil {
 		return nil, no
 	}
 	return &nsjail.Mount{Type: nsjail.MountBind, Source: where, Target: s.Dir, Held: held}, nil
-}
-
-// CheckInterpreters runs each of Options.Interpreters in a jail, and returns an error for one that does not work.
-func (e *Engine) CheckInterpreters(ctx context.Context) error {
-	for _, i := range e.opts.Interpreters {
-		err := e.langs.Try(ctx, e.jails, i.Language)
-		if err == nil {
-			err = e.langs.Working(i.Language)
-		}
-		if err != nil {
-			return fmt.Errorf("%w; name another program than %s", err, words.Quote(i.Path))
-		}
-	}
-	return nil
-}
-
-// show adds what a Job's language needs to its mounts.
-func (e *Engine) show(j *job.Job) {
-	m := e.langsOf(j).Shown(j)
-	if m == nil || j.Verdict.Refusal != nil {
-		return
-	}
-	if _, _, no := e.shares.Root(m.Held.Name); no != nil {
-		j.Refuse(no)
-		return
-	}
-	j.Spec.Mounts = append([]nsjail.Mount{*m}, j.Spec.Mounts...)
 }

@@ -65,3 +65,10 @@ func (f *File) UnmarshalJSON(j []byte) error {
 	*f = File{data, o.Executable}
 	return nil
 }
+
+// File is the content of a file in JSON: a text, or {"base64": "..."} for bytes that are none.
+type File struct {
+	Data []byte
+	// Executable makes the mode 0555 instead of 0444.
+	Executable bool
+}

@@ -2,15 +2,12 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"brig/brigd/audit"
 	"brig/brigd/job"
 	"brig/brigd/token"
-	"brig/brigd/workspace"
 	"brig/nsjail"
 )
 
@@ -93,11 +90,11 @@ const overrun = 2 * time.Second
 
 // lend makes a run end with the caller's token: by its time limit when the token expires, and by its context when the
 // token is revoked.
-func (e *Engine) lend(ctx *context.Context, c Caller, j *job.Job, now time.Time) (release func()) {
+func (s *leases) lend(ctx context.Context, c Caller, j *job.Job, now time.Time) (run context.Context, release func()) {
 	if c.Grant == nil {
-		return func() {}
+		return ctx, func() {}
 	}
-	run, cancel := context.WithCancelCause(*ctx)
+	run, cancel := context.WithCancelCause(ctx)
 	l := lease{chain: c.Grant.IDs(), until: c.Grant.token.Expires(), end: func(why *job.Refusal) { cancel(why) }}
 	if !l.until.IsZero() {
 		left := max(nsjail.Duration(l.until.Sub(now)), nsjail.Duration(time.Millisecond))
@@ -108,32 +105,27 @@ func (e *Engine) lend(ctx *context.Context, c Caller, j *job.Job, now time.Time)
 		}
 		l.until = l.until.Add(overrun)
 	}
-	*ctx = run
-	e.leases.live.Store(j.ID, l)
-	return func() { e.leases.live.Delete(j.ID); cancel(nil) }
+	s.live.Store(j.ID, l)
+	return run, func() { s.live.Delete(j.ID); cancel(nil) }
 }
 
-// holds checks a caller's token again. A caller over stdio authenticates only once, but the token may be revoked later.
-func (e *Engine) holds(c Caller) *job.Refusal {
-	if c.Grant == nil {
+// keep makes what was made with a token end with the token. Without a token there is no chain, and no end.
+func (s *leases) keep(id string, chain []string, until time.Time, end func(*job.Refusal)) {
+	if len(chain) == 0 {
+		return
+	}
+	var once sync.Once
+	s.live.Store(id, lease{chain: chain, until: until, sandbox: true,
+		end: func(why *job.Refusal) { once.Do(func() { end(why) }) }})
+}
+
+// drop forgets what has ended.
+func (s *leases) drop(id string) { s.live.Delete(id) }
+
+// ended returns why what a token has made must end, or nil. Without a token there is no chain, and no end.
+func (s *leases) ended(chain []string, until time.Time) *job.Refusal {
+	if len(chain) == 0 {
 		return nil
 	}
-	valid := token.Verify(c.Grant.token, e.opts.TokenKeys, time.Now())
-	return asRefusal(errors.Join(valid, e.opts.Ledger.Revoked(c.Grant.IDs()...)), "token", "token_refused")
-}
-
-// removed is called by the Store for each sandbox that has ended.
-func (e *Engine) removed(box *workspace.Sandbox, by string, err error) {
-	e.leases.live.Delete(box.ID)
-	if e.shelf != nil && by != workspace.Closed {
-		e.shelf.remove(box)
-	}
-	if by == workspace.Expired {
-		v := about(audit.SandboxDelete, Caller{}, box)
-		v.Note = "expired: nothing has used it for " + box.TTL.String()
-		_ = e.record(v) // the sandbox is gone; the log counts missed events
-	}
-	if e.opts.Sandboxes.Removed != nil {
-		e.opts.Sandboxes.Removed(box, by, err)
-	}
+	return s.over(lease{chain: chain, until: until, sandbox: true}, time.Now())
 }

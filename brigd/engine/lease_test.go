@@ -25,6 +25,7 @@ type guarded struct {
 	log    string
 	state  string
 	key    ed25519.PrivateKey
+	opts   Options
 }
 
 func newGuarded(t *testing.T) *guarded {
@@ -46,7 +47,7 @@ func newGuardedWith(t *testing.T, o Options) *guarded {
 	}
 	g.key = key
 	o.Ledger, o.TokenKeys, o.Audit = g.ledger, []ed25519.PublicKey{pub}, log
-	g.Engine = newEngine(t, o)
+	g.opts, g.Engine = o, newEngine(t, o)
 	return g
 }
 

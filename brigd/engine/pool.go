@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
-	"slices"
 	"time"
 
 	"brig/brigd/audit"
+	"brig/brigd/workspace"
 )
 
 // Pool keeps snapshots for several engines, so that one that an engine has made can be used by all. Its errors should
@@ -25,13 +24,19 @@ type Pool interface {
 	Remove(id string) error
 }
 
-// publish makes a snapshot usable: by this engine, or by all with the same pool.
-func (e *Engine) publish(s *snapshot, r *kept) error {
-	if e.opts.Pool == nil {
-		e.enlist(s, r)
-		return nil
-	}
-	all, err := e.allSnapshots()
+// pooled are the snapshots of a Pool, of which an engine has some as copies.
+type pooled struct {
+	*snapTable
+	pool   Pool
+	vault  vault // of snapshots that are not in the pool yet
+	space  *workspace.Store
+	leases *leases
+	log    *Recorder
+}
+
+// publish makes a snapshot usable by all engines with the same pool.
+func (p *pooled) publish(s *snapshot, r *kept) error {
+	all, err := p.all()
 	if err != nil {
 		return err
 	}
@@ -41,7 +46,7 @@ func (e *Engine) publish(s *snapshot, r *kept) error {
 			count, own = count+1, own+other.Bytes
 		}
 	}
-	if err := e.boxes.Fits(s.Bytes, count, own, sum); err != nil {
+	if err := p.space.Fits(s.Bytes, count, own, sum); err != nil {
 		return err
 	}
 	r.Snapshot = &s.SnapshotInfo
@@ -49,66 +54,54 @@ func (e *Engine) publish(s *snapshot, r *kept) error {
 	if err != nil {
 		return err
 	}
-	if err := e.opts.Pool.Put(r.ID, header, s.file.Whole()); err != nil {
+	if err := p.pool.Put(r.ID, header, s.file.Whole()); err != nil {
 		return err
 	}
-	if e.shelf != nil { // it may have been there before there was a pool
-		err = e.shelf.dir.Remove(r.ID)
-	}
-	e.snaps.mu.Lock()
-	defer e.snaps.mu.Unlock()
-	e.snaps.all[s.ID] = s
-	time.AfterFunc(copyTime, func() { e.dropCopy(s) })
+	err = p.vault.Remove(r.ID) // it may have been there before there was a pool
+	p.add(s)
+	time.AfterFunc(copyTime, func() { p.dropCopy(s) })
 	return err
 }
 
-// findSnapshot returns a snapshot, or nil if there is none.
-func (e *Engine) findSnapshot(id string) (*snapshot, error) {
-	if e.opts.Pool == nil {
-		e.snaps.mu.Lock()
-		defer e.snaps.mu.Unlock()
-		return e.snaps.all[id], nil
-	}
-	header, err := e.opts.Pool.Header(id)
+func (p *pooled) find(id string) (*snapshot, error) {
+	header, err := p.pool.Header(id)
 	if err != nil || header == nil {
 		return nil, err
 	}
-	list, err := e.pooled(header)
+	list, err := p.read(header)
 	if err != nil || len(list) == 0 || list[0].ID != id {
 		return nil, err
 	}
 	return list[0], nil
 }
 
-func (e *Engine) allSnapshots() ([]*snapshot, error) {
-	if e.opts.Pool == nil {
-		e.snaps.mu.Lock()
-		defer e.snaps.mu.Unlock()
-		return slices.Collect(maps.Values(e.snaps.all)), nil
-	}
-	headers, err := e.opts.Pool.Headers()
+func (p *pooled) all() ([]*snapshot, error) {
+	headers, err := p.pool.Headers()
 	if err != nil {
 		return nil, err
 	}
-	return e.pooled(headers...)
+	return p.read(headers...)
 }
 
-// pooled returns the snapshots of the pool that headers describe. It removes a snapshot whose token is expired or
+// remove removes a snapshot from the pool. Copies that engines have of it stay until their time.
+func (p *pooled) remove(s *snapshot) error { return p.pool.Remove(s.ID) }
+
+// read returns the snapshots of the pool that headers describe. It removes a snapshot whose token is expired or
 // revoked. Without a ledger this is unknown, and a token's snapshots are left out.
-func (e *Engine) pooled(headers ...[]byte) (list []*snapshot, err error) {
+func (p *pooled) read(headers ...[]byte) (list []*snapshot, err error) {
 	for _, text := range headers {
 		r := &kept{}
 		if json.Unmarshal(text, r) != nil || r.Snapshot == nil {
 			continue
 		}
 		if len(r.Chain) > 0 {
-			if e.opts.Ledger == nil {
+			if p.leases.ledger == nil {
 				continue
 			}
-			if why := e.leases.over(lease{chain: r.Chain, until: r.Until, sandbox: true}, time.Now()); why != nil {
-				_ = e.record(audit.Event{Kind: audit.SnapshotDelete, Agent: r.Agent, Token: r.Chain[len(r.Chain)-1],
-					Sandbox: r.Snapshot.Sandbox, Note: r.ID + ": " + why.Code}) // as in enlist
-				err = errors.Join(err, e.opts.Pool.Remove(r.ID))
+			if why := p.leases.ended(r.Chain, r.Until); why != nil {
+				_ = p.log.record(audit.Event{Kind: audit.SnapshotDelete, Agent: r.Agent, Token: r.Chain[len(r.Chain)-1],
+					Sandbox: r.Snapshot.Sandbox, Note: r.ID + ": " + why.Code}) // as in listed
+				err = errors.Join(err, p.pool.Remove(r.ID))
 				continue
 			}
 		}

@@ -15,20 +15,6 @@ import (
 	"brig/nsjail/spec"
 )
 
-// record writes an event to the audit log, if there is one. If it returns a Refusal, the caller must refuse the
-// operation.
-func (e *Engine) record(v audit.Event) *job.Refusal {
-	if e.opts.Audit == nil || e.opts.Audit.Append(v) == nil {
-		return nil
-	}
-	return audit.Unavailable(v.Kind)
-}
-
-// about returns an event for a sandbox.
-func about(kind string, c Caller, box *workspace.Sandbox) audit.Event {
-	return audit.Event{Kind: kind, Agent: box.Agent, Token: c.Grant.id(), Sandbox: box.ID}
-}
-
 // onFile returns an event for a file of a sandbox.
 func onFile(kind string, c Caller, box *workspace.Sandbox, name string) audit.Event {
 	v := about(kind, c, box)
@@ -39,15 +25,15 @@ func onFile(kind string, c Caller, box *workspace.Sandbox, name string) audit.Ev
 }
 
 // put writes a file of a sandbox. Its digest is logged before the file gets its final name.
-func (e *Engine) put(box *workspace.Sandbox, v audit.Event, name string, r io.Reader,
+func (l *Recorder) put(box *workspace.Sandbox, v audit.Event, name string, r io.Reader,
 	perm fs.FileMode, most int64) (*FileInfo, error) {
-	if e.opts.Audit == nil {
+	if l == nil {
 		return box.Tree.Put(name, r, perm, most)
 	}
 	w := &recorded{r: r, sum: sha256.New()}
 	w.note = func() *job.Refusal {
 		v.Bytes, v.Digest = w.bytes, hex.EncodeToString(w.sum.Sum(nil))
-		return e.record(v)
+		return l.record(v)
 	}
 	info, err := box.Tree.Put(name, w, perm, most)
 	if w.no != nil {
@@ -85,4 +71,9 @@ func (w *recorded) Read(p []byte) (int, error) {
 		return 0, errors.New("it could not be written to the audit log")
 	}
 	return 0, io.EOF
+}
+
+// about returns an event for a sandbox.
+func about(kind string, c Caller, box *workspace.Sandbox) audit.Event {
+	return audit.Event{Kind: kind, Agent: box.Agent, Token: c.Grant.id(), Sandbox: box.ID}
 }

@@ -19,7 +19,7 @@ import (
 	"brig/denial"
 	"brig/internal/test/must"
 	"brig/netns/egress"
-	policies "brig/netns/egress/policy"
+	rules "brig/netns/egress/policy"
 	"brig/nsjail"
 	"brig/nsjail/spec"
 )
@@ -158,8 +158,8 @@ func TestInlineFiles(t *testing.T) {
 
 // Rules replace those of the base, and its denials and bounds stay.
 func TestNetworkOfARequest(t *testing.T) {
-	base := must.Get(policies.ParseRule("https://base.example"))(t)
-	own := &policies.Policy{Allow: []policies.Rule{base}, BlockedHosts: []string{"evil.example"}, MaxBytes: 7}
+	base := must.Get(rules.ParseRule("https://base.example"))(t)
+	own := &rules.Policy{Allow: []rules.Rule{base}, BlockedHosts: []string{"evil.example"}, MaxBytes: 7}
 	s := nsjail.Spec{Net: nsjail.NetEgress, Egress: own}
 	if no := network(&s, nil); no != nil || s.Egress != own {
 		t.Errorf("nothing was asked: %+v", no)
@@ -194,7 +194,7 @@ func TestLeast(t *testing.T) {
 // What a request leaves open is filled from the engine's options, below what policies have set.
 func TestFill(t *testing.T) {
 	second := nsjail.Duration(time.Second)
-	e := &Engine{opts: Options{Timeout: 10 * second, MaxTimeout: 60 * second, Memory: 100}}
+	d := &defaults{timeout: 10 * second, maxTimeout: 60 * second, memory: 100}
 	for name, c := range map[string]struct {
 		base, have nsjail.Limits // have: after the policies
 		asked      Request
@@ -216,9 +216,9 @@ func TestFill(t *testing.T) {
 			have: nsjail.Limits{Wall: 30 * second, Memory: 900},
 			wall: 30 * second, memory: 900},
 	} {
-		e.opts.Base.Limits = c.base
+		d.spec.Limits = c.base
 		j := &job.Job{Spec: nsjail.Spec{Limits: c.have}}
-		e.fill(j, &c.asked)
+		d.fill(j, &c.asked)
 		l := j.Spec.Limits
 		if l.Wall != c.wall || l.Memory != c.memory || (len(j.Verdict.Narrowed) > 0) != c.narrowed ||
 			l.OutputLimit != DefaultOutputLimit {
@@ -263,7 +263,7 @@ func TestAnswer(t *testing.T) {
 func TestViolations(t *testing.T) {
 	res := &nsjail.Result{Violation: &nsjail.Violation{Syscall: "ptrace", Count: 2}, Network: &egress.Summary{
 		ByVerdict: map[egress.Verdict]int{egress.VerdictDeny: 3},
-		ByReason:  map[policies.Reason]int{"private": 1, "blocked": 2}}}
+		ByReason:  map[rules.Reason]int{"private": 1, "blocked": 2}}}
 	got := violations(res)
 	want := []Violation{{"syscall", "ptrace", 2}, {"network", "blocked, private", 3}}
 	if !slices.Equal(got, want) || violations(&nsjail.Result{Network: &egress.Summary{}}) != nil {
@@ -319,7 +319,7 @@ func TestAgentOf(t *testing.T) {
 
 // The smallest of what the request, the policy's output and the engine allow is kept, and the jail itself cuts nothing.
 func TestKeptOutput(t *testing.T) {
-	e := &Engine{opts: Options{MaxOutput: 1000}}
+	d := &defaults{maxOutput: 1000}
 	for _, c := range []struct {
 		asked, limit nsjail.Bytes
 		stream       bool
@@ -327,7 +327,7 @@ func TestKeptOutput(t *testing.T) {
 	}{{0, 0, false, 1000}, {10, 0, false, 10}, {0, 20, false, 20}, {30, 20, false, 20}, {5000, 0, false, 1000},
 		{0, 0, true, 0}, {7, 0, true, 7}} {
 		j := &job.Job{Spec: nsjail.Spec{Limits: nsjail.Limits{Output: c.limit}}}
-		if got := e.limit(j, &Request{MaxOutput: c.asked}, c.stream); got != c.want || j.Spec.Limits.Output != 0 {
+		if got := d.limit(j, &Request{MaxOutput: c.asked}, c.stream); got != c.want || j.Spec.Limits.Output != 0 {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}
@@ -335,10 +335,9 @@ func TestKeptOutput(t *testing.T) {
 
 // A stream of input ends where the tightest policy's stdin_bytes end.
 func TestBoundedInput(t *testing.T) {
-	e := &Engine{opts: Options{Policies: []*policy.Policy{{}, {Inputs: policy.Inputs{StdinBytes: 5}},
-		{Inputs: policy.Inputs{StdinBytes: 3}}}}}
+	own := policies{{}, {Inputs: policy.Inputs{StdinBytes: 5}}, {Inputs: policy.Inputs{StdinBytes: 3}}}
 	b := make([]byte, 10)
-	if n, err := e.bounded(Caller{}, strings.NewReader("0123456789")).Read(b); n != 3 || err != nil {
+	if n, err := own.bounded(Caller{}, strings.NewReader("0123456789")).Read(b); n != 3 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
 }

@@ -31,7 +31,7 @@ func TestBaseAndChanges(t *testing.T) {
 	e := newEngine(t, o)
 	me := Caller{Agent: "me"}
 	box := newSandbox(t, e, me, SandboxRequest{Disk: 8 << 20, Inodes: 500})
-	b, no := e.box(me, box.ID)
+	b, no := e.boxes.find(me, box.ID)
 	if no != nil {
 		t.Fatal(no)
 	}

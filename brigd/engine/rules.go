@@ -95,14 +95,6 @@ func (r *Rules) checkBase(base *nsjail.Spec) *job.Refusal {
 		"ask the operator to start brigd and its workers with the same Spec")
 }
 
-// ruled returns the policies of a caller's Rules.
-func (c Caller) ruled() []*policy.Policy {
-	if c.Rules == nil {
-		return nil
-	}
-	return c.Rules.policies
-}
-
 // spare makes mechanisms optional that nothing but the Rules' policies demands. It is called before they are asked.
 func (r *Rules) spare(j *job.Job, others []*policy.Policy) {
 	if r == nil || len(r.Optional) == 0 {
@@ -139,21 +131,6 @@ func (r *Rules) lower(j *job.Job, q *Request, stream bool) {
 	if !stream { // the caller of a stream gets all of the output, in pieces
 		l.Output = least(l.Output, r.MaxOutput)
 	}
-}
-
-// lowerWall bounds the time of a Job; 0 is no bound.
-func lowerWall(j *job.Job, most nsjail.Duration) {
-	l := &j.Spec.Limits
-	if most == 0 || l.Wall >= 0 && l.Wall <= most {
-		return
-	}
-	from := "none"
-	if l.Wall > 0 {
-		from = l.Wall.String()
-	}
-	j.Verdict.Narrowed = append(j.Verdict.Narrowed,
-		fmt.Sprintf("limits.wall lowered from %s to %s, the most that a run may take here.", from, most))
-	l.Wall = most
 }
 
 // mode returns the highest mode of a share that the Rules allow, as an index of policy.ShareModes.

@@ -2,253 +2,184 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"brig/brigd/job"
 	"brig/brigd/workspace"
-	"brig/denial"
+	"brig/gitview"
 	"brig/internal/words"
-	"brig/netns/egress"
 	"brig/nsjail"
-	"brig/nsjail/spec"
 )
+
+// runs runs requests.
+type runs struct {
+	requests  *requests
+	languages *languages
+	defaults  *defaults
+	access    *access
+	boxes     *boxes
+	shares    *shares
+	leases    *leases
+	files     *files
+	changes   *changeSets
+	running   *running
+	parking   *parking
+	jails     job.Executor
+	chain     job.Executor // ends in last
+	failed    func(run string, err error)
+}
 
 // Run runs a request. It always returns a Response. With a stream, the output is passed to that during the run, in one
 // call at a time; a stream that blocks also blocks the payload. Cancelling ctx ends the run.
-func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Event)) *Response {
+func (s *runs) Run(ctx context.Context, c Caller, r *Request, stream func(Event)) *Response {
 	if c.Agent == "" {
 		c.Agent = r.Agent
 	}
-	j, no := e.job(c, r)
-	if no == nil && r.Language != "" {
-		langs := e.langsOf(j)
-		_ = langs.Try(ctx, e.jails, r.Language) // a program that could not be tried may still run
-		no = langs.Prepare(j, r.Language, r.Code, r.Args)
-	}
+	x := &run{runs: s, caller: c, request: r}
+	defer x.release()
+	ctx, no := x.prepare(ctx, stream != nil)
+	j := x.job
 	if no != nil {
-		return e.refused(ctx, j, no)
+		return s.refused(ctx, j, no)
 	}
-	var box *workspace.Sandbox
-	if r.Sandbox != "" {
-		var release func()
-		if box, release, no = e.enter(&ctx, c, j); no != nil {
-			return e.refused(ctx, j, no)
-		}
-		defer release()
-		j.Spec.Mounts = append(workspace.Mounts(box.Volume), j.Spec.Mounts...)
-	}
-	shown, unmount, no := e.mount(c, j, box, r.Mounts)
-	if no != nil {
-		return e.refused(ctx, j, no)
-	}
-	defer unmount()
-	j.Ended = r.Ended
-	if r.StdinReader != nil {
-		j.Stdin = e.bounded(c, r.StdinReader)
-	} else if r.Stdin != "" {
-		j.Stdin = strings.NewReader(r.Stdin)
-	}
-	if c.Rules != nil {
-		c.Rules.spare(j, e.policiesOf(Caller{Grant: c.Grant}))
-	}
-	e.decide(c, j, r)
-	e.fill(j, r)
-	c.Rules.lower(j, r, stream != nil)
-	defer e.lend(&ctx, c, j, time.Now())()
-	e.spend(c, j)
-	if j.Verdict.Refusal != nil {
-		return e.refused(ctx, j, j.Verdict.Refusal)
-	}
-	out := newOutput(j, r, e.limit(j, r, stream != nil), stream)
-	if box != nil && len(r.Files) > 0 {
-		ctx = context.WithValue(ctx, putKey{}, func() *job.Refusal { return e.putFiles(c, box, j.ID, r.Files) })
-	}
+	j.By = x
+	out := newOutput(j, r, s.defaults.limit(j, r, stream != nil), stream)
 	begin := time.Now()
-	res, git, err := e.execute(ctx, j)
+	res, err := s.chain.Execute(ctx, j)
 	err = errors.Join(err, out.close(res))
 	a := answer(j, r, res, err)
-	e.opts.jailFailed(a, err)
-	e.tell(a, shown)
-	a.Git, a.Changes = git, e.keep(ctx, c, j, res, begin)
+	if a.Error != nil && a.Error.Layer == "jail" {
+		s.failed(a.ID, err)
+	}
+	s.shares.tell(a, x.shown)
+	a.Git, a.Changes = x.git, s.changes.keep(ctx, c, j, res, begin)
 	out.put(a)
 	a.Hints = hints(j, res, out.last)
 	out.redact(j, a)
 	return a
 }
 
-// jailFailed tells the operator that this machine could not make the jail of a run.
-func (o *Options) jailFailed(a *Response, err error) {
-	if a.Error != nil && a.Error.Layer == "jail" && o.JailFailed != nil {
-		o.JailFailed(a.ID, err)
-	}
-}
-
-// limit returns how much of each stream is kept; 0 means all. It clears the jail's own output limit: if the jail
-// truncated the output, the filter could not recognise part of a secret.
-func (e *Engine) limit(j *job.Job, r *Request, stream bool) nsjail.Bytes {
-	kept := e.opts.MaxOutput
-	if stream {
-		kept = 0 // the caller gets it in pieces
-	}
-	l := &j.Spec.Limits.Output
-	for _, n := range []nsjail.Bytes{r.MaxOutput, *l} {
-		if n > 0 && (kept == 0 || n < kept) {
-			kept = n
-		}
-	}
-	*l = 0
-	return kept
-}
-
-// putKey is the context key of a function that is called just before a run, after its event was logged.
-type putKey struct{}
-
-// last is the innermost Executor.
-type last struct{ *Engine }
-
-// Execute stores a request's files in its sandbox, and runs the Job, by a parked interpreter if one fits.
-func (l last) Execute(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
-	if put, ok := ctx.Value(putKey{}).(func() *job.Refusal); ok && j.Verdict.Refusal == nil {
-		if no := put(); no != nil {
-			j.Refuse(no)
-		}
-	}
-	defer l.track(j)()
-	p := l.parkedFor(j)
-	if p == nil {
-		return l.runGit(ctx, j)
-	}
-	j.Handover = l.handover(p, j)
-	res, err := l.jails.Execute(ctx, j)
-	if res != nil {
-		l.ran(p, j, res.Warm)
-	}
-	return res, err
-}
-
 // refused returns the Response to a refused request. Its Job passes the chain of Executors, so that the refusal is
 // logged.
-func (e *Engine) refused(ctx context.Context, j *job.Job, no *job.Refusal) *Response {
+func (s *runs) refused(ctx context.Context, j *job.Job, no *job.Refusal) *Response {
 	j.Refuse(no)
-	res, err := e.chain.Execute(ctx, j)
+	res, err := s.chain.Execute(ctx, j)
 	return answer(j, &Request{}, res, err)
 }
 
-// answer converts a Result, or the error if there is none, to a Response.
-func answer(j *job.Job, r *Request, res *nsjail.Result, err error) *Response {
-	a := &Response{ID: j.ID, Status: string(nsjail.StatusError), ExitCode: -1, Narrowed: j.Verdict.Narrowed}
-	var no *job.Refusal
-	var jail *nsjail.Error
-	var exec *nsjail.ExecError
-	switch {
-	case errors.As(err, &no):
-		a.Status, a.Error = "refused", no
-		return a
-	case res == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
-		a.Status = string(nsjail.StatusCancelled)
-		return a
-	case res == nil && full(err):
-		a.Error = machineFull()
-		return a
-	case errors.As(err, &exec):
-		cause := *exec.Cause
-		if exec.OfHost {
-			cause.Remedy = "" // it is about files of the host
+// last is the end of a chain of Executors. It runs a Job by the Executor that the Job brings, or by jails.
+type last struct{ jails job.Executor }
+
+// Execute implements job.Executor.
+func (l last) Execute(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
+	if j.By != nil {
+		return j.By.Execute(ctx, j)
+	}
+	return l.jails.Execute(ctx, j)
+}
+
+// run is one request that is being run.
+type run struct {
+	*runs
+	caller  Caller
+	request *Request
+
+	job   *job.Job
+	box   *workspace.Sandbox // nil outside of a sandbox
+	shown []Mount
+	ends  []func() // of what it holds
+	git   []GitDir // what has become of git directories
+}
+
+// prepare makes the Job, and acquires what it needs. The run ends with the context that it returns.
+func (x *run) prepare(ctx context.Context, stream bool) (context.Context, *job.Refusal) {
+	c, r := x.caller, x.request
+	j, no := x.requests.job(c, r)
+	if x.job = j; no == nil && r.Language != "" {
+		no = x.languages.prepare(ctx, j, r)
+	}
+	if no != nil {
+		return ctx, no
+	}
+	if r.Sandbox != "" {
+		var leave func()
+		if ctx, x.box, leave, no = x.boxes.enter(ctx, c, j); no != nil {
+			return ctx, no
 		}
-		a.Error = jailRefusal(r, &cause)
-		a.Denials = []denial.Denial{(&nsjail.ExecError{Cause: &cause}).Denial()}
-		return a
-	case errors.As(err, &jail):
-		a.Error = jailRefusal(r, jail)
-		return a
-	case res == nil && err != nil:
-		a.Error = refuse("jail", "jail_failed", "", "the jail has failed", tellOperator)
-		return a
+		x.ends = append(x.ends, leave)
+		j.Spec.Mounts = append(workspace.Mounts(x.box.Volume), j.Spec.Mounts...)
 	}
-	a.Status, a.ExitCode, a.Signal, a.TimedOut = string(res.Status), res.ExitCode, res.Signal, res.TimedOut
-	a.Usage, a.LimitsHit, a.Enforced, a.Warm = &res.Usage, res.LimitsHit, enforced(res.Enforced), res.Warm
-	a.Image = res.Image
-	a.Violations, a.Denials = violations(res), slices.Clone(res.Denials)
-	if res.Network != nil {
-		if a.Network, err = json.Marshal(res.Network.Worded(inRequest)); err != nil {
-			a.Network = nil // cannot happen: it is plain data
+	shown, unmount, no := x.shares.mount(c, j, x.box, r.Mounts)
+	if no != nil {
+		return ctx, no
+	}
+	x.shown, x.ends = shown, append(x.ends, unmount)
+	j.Ended = r.Ended
+	if r.StdinReader != nil {
+		j.Stdin = x.access.bounded(c, r.StdinReader)
+	} else if r.Stdin != "" {
+		j.Stdin = strings.NewReader(r.Stdin)
+	}
+	if c.Rules != nil {
+		c.Rules.spare(j, x.access.of(Caller{Grant: c.Grant}))
+	}
+	x.requests.decide(c, j, r)
+	x.defaults.fill(j, r)
+	c.Rules.lower(j, r, stream)
+	ctx, end := x.leases.lend(ctx, c, j, time.Now())
+	x.ends = append(x.ends, end)
+	x.access.spend(c, j)
+	return ctx, j.Verdict.Refusal
+}
+
+// release releases what the run holds, the last first.
+func (x *run) release() {
+	for _, end := range slices.Backward(x.ends) {
+		end()
+	}
+}
+
+// Execute stores the request's files in its sandbox, and runs the Job, by a parked interpreter if one fits. It is the
+// end of the chain: the start of the run is logged.
+func (x *run) Execute(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
+	if x.box != nil && j.Verdict.Refusal == nil {
+		if no := x.files.putAll(x.caller, x.box, j.ID, x.request.Files); no != nil {
+			j.Refuse(no)
 		}
 	}
-	return a
-}
-
-// enforced returns what enforces each mechanism, for requests.
-func enforced(list map[string]words.Text) map[string]string {
-	neutral := make(map[string]string, len(list))
-	for name, t := range list {
-		neutral[name] = t.String()
+	defer x.running.track(j)()
+	if p := x.parking.parkedFor(j); p != nil {
+		return x.parking.execute(ctx, p, j)
 	}
-	return neutral
+	return x.withGit(ctx, j)
 }
 
-// full reports whether an error is a temporary lack of descriptors, memory, processes or namespaces. For a step of the
-// jail's program only a lack of memory is temporary; other limits would be reached again.
-func full(err error) bool {
-	if step, ok := errors.AsType[*nsjail.Error](err); ok && step.Of > 0 {
-		return step.Errno == unix.ENOMEM
+// withGit runs a Job with views of the git directories of its writable shares.
+func (x *run) withGit(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
+	run := func(s *nsjail.Spec) (*nsjail.Result, error) {
+		inner := *j
+		inner.Spec = *s
+		res, err := x.jails.Execute(ctx, &inner)
+		j.PlanDigest = inner.PlanDigest
+		return res, err
 	}
-	return slices.ContainsFunc([]error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN, unix.ENOSPC},
-		func(e error) bool { return errors.Is(err, e) })
-}
-
-// machineFull returns the Refusal for a run for which the machine, or brigd's share of it, has no resources at present.
-func machineFull() *job.Refusal {
-	return refuse("jail", "machine_full", "", "this machine has no room for another jail at present",
-		"send the same request again in a few seconds")
-}
-
-// inRequest is the dialect of requests, which have other fields than a Spec: advice about those is left out. Rules for
-// the network are in a list of its own.
-func inRequest(r words.Ref) (string, bool) {
-	if r.Field == "allow" {
-		return words.Ref{Field: "network", Value: r.Value}.String(), true
+	if j.Verdict.Refusal != nil {
+		return x.jails.Execute(ctx, j)
 	}
-	return "", false
-}
-
-// jailRefusal returns the Refusal for a jail that could not be made.
-func jailRefusal(r *Request, e *nsjail.Error) *job.Refusal {
-	switch {
-	case e.Op == "exec" && e.Fault != spec.FaultBrig:
-		return refuse("jail", "command_not_runnable", e.Op, e.Error(), "name a program that is in the jail: "+
-			"what the machine has in /usr/bin, or a file below /work that is executable")
-	case e.Fault == spec.FaultHost:
-		return hostRefusal(r, e)
-	case e.Fault == spec.FaultCaller:
-		op := strings.TrimPrefix(e.Op, "limits.") // the request has limits under their names
-		no := refuse("jail", "bad_request", op, e.Named(op).In(inRequest))
-		if fix := e.Remedy.In(inRequest); fix != "" {
-			no.NextSteps = []string{fix}
+	res, list, note, err := gitview.Run(ctx, &j.Spec, run)
+	if note != "" && res != nil {
+		res.Enforced["git"] = words.Plain(note)
+	}
+	for _, r := range list {
+		if r.ReadOnly != "" {
+			res.Enforced["git"] = words.Plain(r.Target + " is read-only: " + r.ReadOnly)
+			continue
 		}
-		return no
+		x.git = append(x.git, GitDir{r.Target, r.Files, r.Removed, r.LeftBehind, r.Left, r.Conflicts,
+			x.shares.hide(r.Error)})
 	}
-	return refuse("jail", "jail_failed", e.Op, e.Op+": the jail could not be made", tellOperator)
-}
-
-// violations lists the forbidden operations that the run attempted.
-func violations(res *nsjail.Result) (list []Violation) {
-	if v := res.Violation; v != nil {
-		list = append(list, Violation{Type: "syscall", Detail: v.Syscall, Count: int64(v.Count)})
-	}
-	if n := res.Network; n != nil && n.ByVerdict[egress.VerdictDeny] > 0 {
-		var why []string
-		for _, reason := range slices.Sorted(maps.Keys(n.ByReason)) {
-			why = append(why, string(reason))
-		}
-		list = append(list, Violation{Type: "network", Detail: strings.Join(why, ", "),
-			Count: int64(n.ByVerdict[egress.VerdictDeny])})
-	}
-	return list
+	return res, err
 }

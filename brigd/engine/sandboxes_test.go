@@ -64,7 +64,7 @@ func TestOperationsOfAPolicy(t *testing.T) {
 		e := newEngine(t, Options{Policies: []*policy.Policy{p}})
 		box := must.Get(e.CreateSandbox(ctx, me, &SandboxRequest{}))(t)
 		must.Get(e.PutFile(me, box.ID, "there", strings.NewReader("x"), 0))(t)
-		e.opts.Policies = []*policy.Policy{parsed(t, string(text))}
+		e.access.policies = policies{parsed(t, string(text))}
 		for _, op := range []string{"put", "get", "list", "create", "delete"} { // delete is the last
 			want := ""
 			if op == without {

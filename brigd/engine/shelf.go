@@ -4,14 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"brig/brigd/audit"
-	"brig/brigd/job"
 	"brig/brigd/keep"
 	"brig/brigd/workspace"
 )
@@ -19,39 +14,14 @@ import (
 // DefaultSaveEvery is the time between two saves of a sandbox that changes.
 const DefaultSaveEvery = 5 * time.Second
 
-// kept is the header of a file of the sandbox store. It describes a sandbox or a snapshot.
-type kept struct {
-	ID      string        `json:"id"`
-	Agent   string        `json:"agent"`
-	Account string        `json:"account"`
-	Chain   []string      `json:"chain,omitempty"` // of its token
-	Until   time.Time     `json:"until,omitzero"`  // when the token expires
-	Created time.Time     `json:"created"`
-	Used    time.Time     `json:"used,omitzero"` // like TTL, not set for a snapshot
-	TTL     time.Duration `json:"ttl_ns,omitempty"`
-	Size    int64         `json:"size"`
-	Inodes  int64         `json:"inodes"`
-	Mounts  []Mount       `json:"mounts,omitempty"` // each run checks them again
-	// Snapshot is set if the file holds a snapshot.
-	Snapshot *SnapshotInfo `json:"snapshot,omitempty"`
-	// Save counts the saves of a sandbox. In a file of changes, Base is the digest of the file that they apply to.
-	Save int64  `json:"save,omitempty"`
-	Base string `json:"base,omitempty"`
-}
-
-func headerOf(box *workspace.Sandbox) *kept {
-	return &kept{ID: box.ID, Agent: box.Agent, Account: box.Account, Chain: box.Chain, Until: box.Until,
-		Created: box.Created, Used: box.Used(), TTL: box.TTL, Size: box.Size, Inodes: box.Inodes, Mounts: mountsOf(box)}
-}
-
 // shelf saves sandboxes in a directory, and restores them.
 type shelf struct {
-	e     *Engine
-	dir   *keep.Dir
-	every time.Duration
-	saves sync.Map // of *saved, by *workspace.Sandbox
-	end   chan struct{}
-	wait  sync.WaitGroup
+	dir    *keep.Dir
+	every  time.Duration
+	failed func(id, what string, err error)
+	saves  sync.Map // of *saved, by *workspace.Sandbox
+	end    chan struct{}
+	wait   sync.WaitGroup
 }
 
 // saved is the state of a sandbox on the disk.
@@ -78,18 +48,18 @@ type base struct {
 // ErrStore is in the error of New if Options.Store cannot be used.
 var ErrStore = errors.New("the sandbox store")
 
-// openShelf opens Options.Store and restores what is in it.
-func (e *Engine) openShelf() error {
-	dir, err := keep.Open(e.opts.Store)
+// openShelf opens a directory (Options.Store).
+func openShelf(at string, every time.Duration, failed func(id, what string, err error)) (*shelf, error) {
+	dir, err := keep.Open(at)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrStore, err)
+		return nil, fmt.Errorf("%w: %w", ErrStore, err)
 	}
-	e.shelf = &shelf{e: e, dir: dir, every: e.opts.SaveEvery, end: make(chan struct{})}
-	if err := e.shelf.restore(); err != nil {
-		return fmt.Errorf("%w: %w", ErrStore, err)
-	}
-	e.shelf.wait.Go(e.shelf.saveOften)
-	return nil
+	return &shelf{dir: dir, every: every, failed: failed, end: make(chan struct{})}, nil
+}
+
+// start begins to save in the background what list returns.
+func (k *shelf) start(list func(agent string) []*workspace.Sandbox) {
+	k.wait.Go(func() { k.saveOften(list) })
 }
 
 // stop ends the saves in the background.
@@ -108,7 +78,7 @@ func (k *shelf) close() error {
 	return k.dir.Close()
 }
 
-func (k *shelf) saveOften() {
+func (k *shelf) saveOften(list func(agent string) []*workspace.Sandbox) {
 	tick := time.NewTicker(k.every)
 	defer tick.Stop()
 	for {
@@ -116,7 +86,7 @@ func (k *shelf) saveOften() {
 		case <-k.end:
 			return
 		case <-tick.C:
-			for _, box := range k.e.boxes.List(workspace.Any) {
+			for _, box := range list(workspace.Any) {
 				k.save(box)
 			}
 		}
@@ -153,7 +123,7 @@ func (k *shelf) save(box *workspace.Sandbox) {
 	}
 	if why := notKept(err).Message; s.why != why {
 		s.why = why
-		k.problem(box.ID, "is not saved", err)
+		k.failed(box.ID, "is not saved", err)
 	}
 }
 
@@ -191,30 +161,6 @@ func (k *shelf) write(box *workspace.Sandbox, s *saved) error {
 	return errors.Join(err, f.Close())
 }
 
-// notKept returns the Refusal for a save or snapshot that failed. It does not contain the path of the store.
-func notKept(err error) *job.Refusal {
-	if file, ok := errors.AsType[*os.PathError](err); ok {
-		err = fmt.Errorf("the sandbox store: %w", file.Err)
-	}
-	no := asRefusal(err, "sandbox", "snapshot_failed")
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		no.Code = workspace.CodeDiskFull
-		no.NextSteps = []string{"delete snapshots, or have the operator make room on its disk"}
-	}
-	return no
-}
-
-// problem reports a failure to the operator.
-func (k *shelf) problem(id, what string, err error) {
-	k.e.storeFailed(id, what, err)
-}
-
-func (e *Engine) storeFailed(id, what string, err error) {
-	if e.opts.StoreFailed != nil {
-		e.opts.StoreFailed(id, what, err)
-	}
-}
-
 // remove forgets a sandbox that has been deleted or has expired.
 func (k *shelf) remove(box *workspace.Sandbox) {
 	s := k.of(box)
@@ -224,7 +170,7 @@ func (k *shelf) remove(box *workspace.Sandbox) {
 	s.mu.Unlock()
 	k.saves.Delete(box)
 	if err != nil {
-		k.problem(box.ID, "is not removed from the store", err)
+		k.failed(box.ID, "is not removed from the store", err)
 	}
 }
 
@@ -244,24 +190,4 @@ func (k *shelf) describe(box *workspace.Sandbox, i *SandboxInfo) {
 	if i.NotSaved = s.why; !s.at.IsZero() {
 		i.Saved = &s.at
 	}
-}
-
-// leaseSandbox makes a sandbox end with the token that created it.
-func (e *Engine) leaseSandbox(box *workspace.Sandbox) {
-	e.leaseFor(box.ID, box.Chain, box.Until, func(why *job.Refusal) {
-		v := about(audit.SandboxDelete, Caller{}, box)
-		v.Token, v.Note = box.Chain[len(box.Chain)-1], why.Code
-		_ = e.record(v)                       // the sandbox ends even if this fails; the log counts missed events
-		_ = e.boxes.Delete(box.Agent, box.ID) // it may be gone already; other errors go to StoreOptions.Removed
-	})
-}
-
-// leaseFor makes what was made with a token end with the token. Without a token there is no chain, and no end.
-func (e *Engine) leaseFor(id string, chain []string, until time.Time, end func(*job.Refusal)) {
-	if len(chain) == 0 {
-		return
-	}
-	var once sync.Once
-	e.leases.live.Store(id, lease{chain: chain, until: until, sandbox: true,
-		end: func(why *job.Refusal) { once.Do(func() { end(why) }) }})
 }

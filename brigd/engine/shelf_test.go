@@ -159,7 +159,7 @@ func TestSnapshotsAtOnce(t *testing.T) {
 	e := newEngine(t, Options{Store: filepath.Join(t.TempDir(), "store"), SaveEvery: time.Hour})
 	me := Caller{Agent: "me"}
 	box := newSandbox(t, e, me, SandboxRequest{})
-	b, no := e.box(me, box.ID)
+	b, no := e.boxes.find(me, box.ID)
 	if no != nil {
 		t.Fatal(no)
 	}
@@ -394,7 +394,7 @@ func TestSavedWithoutALease(t *testing.T) {
 	c := g.caller(g.mint(token.Block{Agent: "bot", Expires: end}))
 	id := g.sandbox(c)
 	g.leases.live.Delete(id)
-	box, no := g.box(c, id)
+	box, no := g.boxes.find(c, id)
 	if no != nil {
 		t.Fatal(no)
 	}

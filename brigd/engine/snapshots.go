@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"brig/brigd/audit"
@@ -15,58 +14,51 @@ import (
 	"brig/brigd/workspace"
 )
 
-const snapshotPrefix = "sn_"
-
-// SnapshotInfo describes a snapshot: the files of a sandbox at some moment.
-type SnapshotInfo struct {
-	// ID names it in a SandboxRequest; it cannot be guessed.
-	ID string `json:"id"`
-	// Agent owns it: others do not see it.
-	Agent string `json:"agent_id"`
-	// Sandbox is whose files it has.
-	Sandbox string `json:"sandbox"`
-	// Created is when it was made.
-	Created time.Time `json:"created"`
-	// Bytes is how many it takes, which count like those of a sandbox.
-	Bytes int64 `json:"bytes"`
-	// Files is how many files and directories it has.
-	Files int64 `json:"files"`
-	// Disk and Inodes are the bounds of the sandbox, and of one made from it that names none.
-	Disk   int64 `json:"disk_bytes"`
-	Inodes int64 `json:"inodes"`
-	// State is what it shows of runs: "idle" (none was in the sandbox), "frozen" (all stood still, so it is one moment),
-	// or "live": each file has what it had at some moment, but not all the same.
-	State string `json:"state"`
-	// LeftOut is what a snapshot does not keep: FIFOs, sockets, set-user-ID bits, names below 256 directories.
-	LeftOut string `json:"left_out,omitempty"`
+// catalog has the snapshots that callers may name: those of this engine, or of all engines with the same Pool.
+type catalog interface {
+	// find returns a snapshot, or nil if there is none.
+	find(id string) (*snapshot, error)
+	all() ([]*snapshot, error)
+	// publish makes a snapshot usable.
+	publish(s *snapshot, r *kept) error
+	remove(s *snapshot) error
+	// use returns a snapshot with its file, read-locked. The caller unlocks it.
+	use(s *snapshot) (*snapshot, error)
+	close() error
 }
 
-// snapshot is a snapshot that requests can name.
-type snapshot struct {
-	SnapshotInfo
-	chain []string
-	hold  *workspace.Hold
-
-	account string // of its owner, if it comes from a pool
-
-	use   sync.RWMutex // read-locked while file is read
-	file  *keep.File   // nil: deleted
-	files workspace.Files
-}
-
-// snapshots holds all snapshots by their ids.
+// snapshots makes, lists and deletes snapshots for callers, and fills sandboxes from them.
 type snapshots struct {
-	mu  sync.Mutex
-	all map[string]*snapshot
+	catalog catalog
+	vault   vault // of new ones
+	boxes   *boxes
+	running *running
+	access  *access
+	log     *Recorder
+}
+
+func newSnapshots(pool Pool, k *shelf, b *boxes, l *leases, in *running, a *access, log *Recorder,
+	failed func(id, what string, err error)) *snapshots {
+	store := vault(memory{})
+	if k != nil {
+		store = k.dir
+	}
+	n := &snapshots{vault: store, boxes: b, running: in, access: a, log: log}
+	if pool == nil {
+		n.catalog = &listed{newSnapTable(), store, l, log, failed}
+		return n
+	}
+	n.vault, n.catalog = memory{}, &pooled{newSnapTable(), pool, store, b.Store, l, log}
+	return n
 }
 
 // Snapshot keeps the files of one of the caller's sandboxes as they are. Runs in it stand still meanwhile, if all of
 // them have control groups.
-func (e *Engine) Snapshot(c Caller, id string) (*SnapshotInfo, error) {
-	if no := e.mayDo(c, "create"); no != nil {
+func (n *snapshots) Snapshot(c Caller, id string) (*SnapshotInfo, error) {
+	if no := n.access.mayDo(c, "create"); no != nil {
 		return nil, no
 	}
-	box, no := e.box(c, id)
+	box, no := n.boxes.find(c, id)
 	if no != nil {
 		return nil, no
 	}
@@ -76,23 +68,23 @@ func (e *Engine) Snapshot(c Caller, id string) (*SnapshotInfo, error) {
 	}
 	r := headerOf(box)
 	r.ID, r.Created = NewID("sn"), time.Now()
-	hold, err := e.boxes.Hold(r.Account, bytes+inodes<<10)
+	hold, err := n.boxes.Hold(r.Account, bytes+inodes<<10)
 	if err != nil {
 		return nil, asRefusal(err, "quota", "snapshot_failed")
 	}
 	v := about(audit.SandboxSnapshot, c, box)
 	v.Note = r.ID
-	if no := e.record(v); no != nil {
+	if no := n.log.record(v); no != nil {
 		hold.Release()
 		return nil, no
 	}
-	s, err := e.pack(r, box, hold)
+	s, err := n.pack(r, box, hold)
 	if err != nil {
 		hold.Release()
 		return nil, notKept(err)
 	}
 	info := s.SnapshotInfo
-	if err := e.publish(s, r); err != nil {
+	if err := n.catalog.publish(s, r); err != nil {
 		return nil, notKept(errors.Join(err, s.close()))
 	}
 	return &info, nil
@@ -115,13 +107,13 @@ func (c *counted) Write(p []byte) (int, error) {
 	return c.Writer.Write(p)
 }
 
-// pack writes a snapshot of a sandbox: to the store, or to memory.
-func (e *Engine) pack(r *kept, box *workspace.Sandbox, hold *workspace.Hold) (*snapshot, error) {
+// pack writes a snapshot of a sandbox.
+func (n *snapshots) pack(r *kept, box *workspace.Sandbox, hold *workspace.Hold) (*snapshot, error) {
 	write := func(w io.Writer) (any, error) {
 		box.Packing.Lock()
 		defer box.Packing.Unlock()
 		before, runs := box.Changed()
-		thaw, frozen := e.freeze(box.ID)
+		thaw, frozen := n.running.freeze(box.ID)
 		stats, err := box.Pack(&counted{Writer: w, hold: hold}, nil)
 		err = errors.Join(err, thaw())
 		if err != nil {
@@ -138,88 +130,20 @@ func (e *Engine) pack(r *kept, box *workspace.Sandbox, hold *workspace.Hold) (*s
 		r.Snapshot = i
 		return r, nil
 	}
-	var f *keep.File
-	var err error
-	onDisk := e.shelf != nil && e.opts.Pool == nil
-	if onDisk {
-		f, err = e.shelf.dir.Save(r.ID, write)
-	} else {
-		f, err = keep.Memory(write)
-	}
+	f, err := n.vault.Save(r.ID, write)
 	if err != nil {
 		return nil, err
 	}
 	s, err := newSnapshot(r, f, hold)
 	if err != nil {
-		err = errors.Join(err, f.Close())
-		if onDisk {
-			err = errors.Join(err, e.shelf.dir.Remove(r.ID))
-		}
+		err = errors.Join(err, f.Close(), n.vault.Remove(r.ID))
 	}
 	return s, err
 }
 
-// newSnapshot returns a snapshot of a file. After an error the caller must close the file.
-func newSnapshot(r *kept, f *keep.File, hold *workspace.Hold) (*snapshot, error) {
-	files, err := workspace.Read(f.Layer(), nil)
-	if err != nil {
-		return nil, err
-	}
-	s := &snapshot{SnapshotInfo: *r.Snapshot, chain: r.Chain, hold: hold, file: f, files: files}
-	s.Bytes = f.Size()
-	hold.Set(s.Bytes)
-	return s, nil
-}
-
-// enlist makes a snapshot usable, until its token ends.
-func (e *Engine) enlist(s *snapshot, r *kept) {
-	e.snaps.mu.Lock()
-	e.snaps.all[s.ID] = s
-	e.snaps.mu.Unlock()
-	e.leaseFor(s.ID, s.chain, r.Until, func(why *job.Refusal) {
-		_ = e.record(audit.Event{Kind: audit.SnapshotDelete, Agent: s.Agent, Token: s.chain[len(s.chain)-1],
-			Sandbox: s.Sandbox, Note: s.ID + ": " + why.Code}) // it ends in any case; the log counts missed events
-		if err := e.dropSnapshot(s); err != nil && e.shelf != nil {
-			e.shelf.problem(s.ID, "is not removed from the store", err)
-		}
-	})
-}
-
-// dropSnapshot removes a snapshot that is in the list. Sandboxes that are being made from it are finished first.
-func (e *Engine) dropSnapshot(s *snapshot) (err error) {
-	if e.opts.Pool != nil {
-		return e.opts.Pool.Remove(s.ID)
-	}
-	e.snaps.mu.Lock()
-	known := e.snaps.all[s.ID] == s
-	delete(e.snaps.all, s.ID)
-	e.snaps.mu.Unlock()
-	if !known {
-		return nil
-	}
-	e.leases.live.Delete(s.ID)
-	if e.shelf != nil {
-		err = e.shelf.dir.Remove(s.ID)
-	}
-	return errors.Join(err, s.close())
-}
-
-// close closes the file of a snapshot that has one, after the sandboxes that are being made from it.
-func (s *snapshot) close() error {
-	s.use.Lock()
-	defer s.use.Unlock()
-	if s.file == nil {
-		return nil
-	}
-	err := s.file.Close()
-	s.file = nil
-	s.hold.Release()
-	return err
-}
-
-// snapshotOf returns a snapshot that the caller may use, as box does for sandboxes.
-func (e *Engine) snapshotOf(c Caller, id string) (*snapshot, *job.Refusal) {
-	s, err := e.findSnapshot(id)
+// of returns a snapshot that the caller may use, as boxes.find does for sandboxes.
+func (n *snapshots) of(c Caller, id string) (*snapshot, *job.Refusal) {
+	s, err := n.catalog.find(id)
 	if err != nil {
 		return nil, asRefusal(err, "sandbox", "snapshot_failed")
 	}
@@ -230,14 +154,9 @@ func (e *Engine) snapshotOf(c Caller, id string) (*snapshot, *job.Refusal) {
 	return s, nil
 }
 
-func (c Caller) mayUse(s *snapshot) bool {
-	agent := c.agent()
-	return (agent == workspace.Any || agent == s.Agent) && c.Grant.Covers(s.chain)
-}
-
 // Snapshots lists the caller's snapshots, the oldest first.
-func (e *Engine) Snapshots(c Caller) ([]SnapshotInfo, error) {
-	all, err := e.allSnapshots()
+func (n *snapshots) Snapshots(c Caller) ([]SnapshotInfo, error) {
+	all, err := n.catalog.all()
 	if err != nil {
 		return nil, asRefusal(err, "sandbox", "snapshot_failed")
 	}
@@ -254,28 +173,56 @@ func (e *Engine) Snapshots(c Caller) ([]SnapshotInfo, error) {
 }
 
 // DeleteSnapshot deletes one of the caller's snapshots. Sandboxes made from it stay.
-func (e *Engine) DeleteSnapshot(c Caller, id string) error {
-	if no := e.mayDo(c, "delete"); no != nil {
+func (n *snapshots) DeleteSnapshot(c Caller, id string) error {
+	if no := n.access.mayDo(c, "delete"); no != nil {
 		return no
 	}
-	s, no := e.snapshotOf(c, id)
+	s, no := n.of(c, id)
 	if no == nil {
-		no = e.record(audit.Event{Kind: audit.SnapshotDelete, Agent: s.Agent, Token: c.Grant.id(), Sandbox: s.Sandbox,
+		no = n.log.record(audit.Event{Kind: audit.SnapshotDelete, Agent: s.Agent, Token: c.Grant.id(), Sandbox: s.Sandbox,
 			Note: s.ID})
 	}
 	if no != nil {
 		return no
 	}
-	return e.dropSnapshot(s)
+	return n.catalog.remove(s)
 }
 
-// closeSnapshots closes the files of all snapshots. The files in the store are not removed.
-func (e *Engine) closeSnapshots() (err error) {
-	e.snaps.mu.Lock()
-	defer e.snaps.mu.Unlock()
-	for _, s := range e.snaps.all {
-		err = errors.Join(err, s.file.Close())
+// fill completes a request that names a snapshot: its bounds are the defaults, and o.Fill puts its files into
+// the sandbox.
+func (n *snapshots) fill(c Caller, r *SandboxRequest, o *workspace.CreateOptions) *job.Refusal {
+	if r.From == "" {
+		return nil
 	}
-	clear(e.snaps.all)
-	return err
+	s, no := n.of(c, r.From)
+	if no != nil {
+		return no
+	}
+	r.Disk, r.Inodes = cmp.Or(r.Disk, Size(s.Disk)), cmp.Or(r.Inodes, s.Inodes)
+	o.Fill = func(v workspace.Volume, size, inodes int64) error {
+		s, err := n.catalog.use(s)
+		if err != nil {
+			return err
+		}
+		defer s.use.RUnlock()
+		if s.file == nil {
+			return refuse("sandbox", "not_found", "from", "the snapshot is deleted", "name another one")
+		}
+		return s.files.Unpack(v, size, inodes)
+	}
+	return nil
+}
+
+// restore takes a snapshot from a store. After an error the caller must close the file.
+func (n *snapshots) restore(r *kept, f *keep.File) error {
+	hold, err := n.boxes.Hold(r.Account, f.Size())
+	if err != nil {
+		return err
+	}
+	s, err := newSnapshot(r, f, hold)
+	if err != nil {
+		hold.Release()
+		return err
+	}
+	return n.catalog.publish(s, r)
 }

@@ -9,20 +9,17 @@ import (
 	"brig/brigd/workspace"
 )
 
-// TreeStats sums what was written by PutTree, or read by GetTree.
-type TreeStats = workspace.TreeStats
-
 // PutTree writes the files of a tar archive below a directory of a sandbox: see workspace.Tree.PutTree. What was
 // written before an error stays.
-func (e *Engine) PutTree(c Caller, id, path string, r io.Reader) (stats *TreeStats, err error) {
-	err = e.inBox(c, id, "put", func(box *workspace.Sandbox) error {
+func (s *files) PutTree(c Caller, id, path string, r io.Reader) (stats *TreeStats, err error) {
+	err = s.inBox(c, id, "put", func(box *workspace.Sandbox) error {
 		b := workspace.TreeBounds{Bytes: MaxPutSize, FileSize: MaxPutSize}
-		for _, p := range e.policiesOf(c) {
+		for _, p := range s.access.of(c) {
 			b.Files = least(b.Files, p.Inputs.Files)
 			b.Bytes, b.FileSize = least(b.Bytes, int64(p.Inputs.TotalBytes)), least(b.FileSize, int64(p.Inputs.FileBytes))
 		}
 		v := onFile(audit.TreePut, c, box, path)
-		if no := e.record(v); no != nil {
+		if no := s.log.record(v); no != nil {
 			return no
 		}
 		sum := sha256.New()
@@ -34,7 +31,7 @@ func (e *Engine) PutTree(c Caller, id, path string, r io.Reader) (stats *TreeSta
 		} else {
 			v.Note = "not all of the archive was written"
 		}
-		if no := e.record(v); no != nil && err == nil {
+		if no := s.log.record(v); no != nil && err == nil {
 			return no
 		}
 		return err
@@ -44,8 +41,8 @@ func (e *Engine) PutTree(c Caller, id, path string, r io.Reader) (stats *TreeSta
 
 // GetTree writes the files below a directory of a sandbox as a tar archive of at most max bytes of content: see
 // workspace.Tree.GetTree.
-func (e *Engine) GetTree(c Caller, id, path string, w io.Writer, max int64) (stats *TreeStats, err error) {
-	err = e.inBox(c, id, "get", func(box *workspace.Sandbox) (err error) {
+func (s *files) GetTree(c Caller, id, path string, w io.Writer, max int64) (stats *TreeStats, err error) {
+	err = s.inBox(c, id, "get", func(box *workspace.Sandbox) (err error) {
 		stats, err = box.Tree.GetTree(path, w, max)
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"brig/brigd/job"
@@ -49,15 +50,28 @@ type Warmth struct {
 	Failed        int64 // interpreters that could not be started, and changes to others that failed
 }
 
+// parking has the interpreters that wait for runs.
+type parking struct {
+	warm      []Warm
+	runner    *nsjail.Runner
+	jails     job.Executor // on runner
+	languages *languages
+	requests  *requests
+	failed    func(language string, err error)
+
+	list    atomic.Pointer[map[string]*parked] // by language; nil before Prestart
+	changes sync.WaitGroup                     // interpreters that are being replaced
+}
+
 // Prestart starts the interpreters of Options.Warm. Each gets the limits that the engine and its policies give to a
 // request that names none. Until it has returned, no interpreter is taken.
-func (e *Engine) Prestart(ctx context.Context) error {
+func (k *parking) Prestart(ctx context.Context) error {
 	list := map[string]*parked{}
-	for _, w := range e.opts.Warm {
-		if err := e.langs.Try(ctx, e.jails, w.Language); err != nil { // a program that works is the one to park
+	for _, w := range k.warm {
+		if err := k.languages.here.Try(ctx, k.jails, w.Language); err != nil { // a program that works is the one to park
 			return fmt.Errorf("warm interpreters: %w", err)
 		}
-		name, err := e.langs.CanPark(w.Language, w.Imports)
+		name, err := k.languages.here.CanPark(w.Language, w.Imports)
 		switch {
 		case err != nil:
 			return fmt.Errorf("warm interpreters: %w", err)
@@ -67,45 +81,51 @@ func (e *Engine) Prestart(ctx context.Context) error {
 			return fmt.Errorf("warm interpreters of %s: %d is not a number from 1 to %d; write another", name, w.Count, MaxWarm)
 		}
 		w.Language = name
-		if list[name], err = e.park(w); err != nil {
+		if list[name], err = k.park(w); err != nil {
 			return fmt.Errorf("warm interpreters of %s: %w; or do without them", name, err)
 		}
 	}
-	e.warm.Store(&list)
+	k.list.Store(&list)
 	return nil
 }
 
 // park starts the interpreters of one language.
-func (e *Engine) park(w Warm) (*parked, error) {
+func (k *parking) park(w Warm) (*parked, error) {
 	r := &Request{Language: w.Language}
-	j, no := e.job(Caller{}, r)
+	j, no := k.requests.job(Caller{}, r)
 	if no == nil {
-		no = e.langs.Prepare(j, w.Language, "", nil)
+		no = k.languages.here.Prepare(j, w.Language, "", nil)
 	}
 	if no == nil {
-		e.decide(Caller{}, j, r)
+		k.requests.decide(Caller{}, j, r)
 		no = j.Verdict.Refusal
 	}
 	if no != nil {
 		return nil, fmt.Errorf("a request for nothing else is refused: %w; allow it", no)
 	}
-	e.fill(j, r)
+	k.requests.defaults.fill(j, r)
 	p := &parked{Warm: w, used: time.Now()}
-	p.first = p.spec(j, e.handover(p, j))
+	p.first = p.spec(j, k.languages.here.Handover(j, p.Imports))
 	p.now, p.missed = p.first, p.first.Limits
-	return p, e.runner.PrestartRunning(p.first, w.Count)
+	return p, k.runner.PrestartRunning(p.first, w.Count)
 }
 
 // parkedFor returns the interpreters of a Job's language, or nil.
-func (e *Engine) parkedFor(j *job.Job) *parked {
-	if list := e.warm.Load(); list != nil && j.Verdict.Refusal == nil && j.Image == nil {
+func (k *parking) parkedFor(j *job.Job) *parked {
+	if list := k.list.Load(); list != nil && j.Verdict.Refusal == nil && j.Image == nil {
 		return (*list)[j.Language]
 	}
 	return nil
 }
 
-func (e *Engine) handover(p *parked, j *job.Job) *nsjail.Handover {
-	return e.langs.Handover(j, p.Imports)
+// execute runs a Job by a parked interpreter, if one has its Spec.
+func (k *parking) execute(ctx context.Context, p *parked, j *job.Job) (*nsjail.Result, error) {
+	j.Handover = k.languages.here.Handover(j, p.Imports)
+	res, err := k.jails.Execute(ctx, j)
+	if res != nil {
+		k.ran(p, j, res.Warm)
+	}
+	return res, err
 }
 
 // spec returns the Spec of an interpreter that can run a Job.
@@ -118,7 +138,7 @@ func (p *parked) spec(j *job.Job, h *nsjail.Handover) nsjail.Spec {
 // ran counts a run. If the last two runs for which no interpreter fitted had the same limits, and no run has taken one
 // for warmIdle, it replaces the interpreters by those with these limits. Only the limits may differ from the first
 // Spec: a parked interpreter may serve any caller, so it must not have a variable or a file of a request.
-func (e *Engine) ran(p *parked, j *job.Job, warm bool) {
+func (k *parking) ran(p *parked, j *job.Job, warm bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if warm {
@@ -136,24 +156,24 @@ func (e *Engine) ran(p *parked, j *job.Job, warm bool) {
 	if again && !p.changing && time.Since(p.used) >= warmIdle && !reflect.DeepEqual(limits, p.now.Limits) {
 		p.changing = true
 		to.Limits = limits
-		e.changes.Go(func() { e.change(p, *to.Clone()) })
+		k.changes.Go(func() { k.change(p, *to.Clone()) })
 	}
 }
 
 // change replaces the parked interpreters by those of another Spec. The old ones stay until a new one is ready, or if
 // none can be started.
-func (e *Engine) change(p *parked, to nsjail.Spec) {
+func (k *parking) change(p *parked, to nsjail.Spec) {
 	p.mu.Lock()
 	from := p.now
 	p.mu.Unlock()
-	err := e.runner.PrestartRunning(to, p.Count)
+	err := k.runner.PrestartRunning(to, p.Count)
 	if err == nil {
-		err = e.runner.PrestartRunning(from, 0)
+		err = k.runner.PrestartRunning(from, 0)
 	} else {
 		to = from
 	}
-	if err != nil && e.opts.WarmFailed != nil && !errors.Is(err, os.ErrClosed) {
-		e.opts.WarmFailed(p.Language, err)
+	if err != nil && !errors.Is(err, os.ErrClosed) {
+		k.failed(p.Language, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,8 +184,8 @@ func (e *Engine) change(p *parked, to nsjail.Spec) {
 }
 
 // Warmth returns the state of all interpreters that Prestart has started.
-func (e *Engine) Warmth() (list []Warmth) {
-	all := e.warm.Load()
+func (k *parking) Warmth() (list []Warmth) {
+	all := k.list.Load()
 	if all == nil {
 		return nil
 	}
@@ -174,7 +194,7 @@ func (e *Engine) Warmth() (list []Warmth) {
 		w := Warmth{Language: p.Language, Taken: p.taken, Missed: p.misses, Failed: p.failed}
 		now := p.now
 		p.mu.Unlock()
-		s := e.runner.Parked(now)
+		s := k.runner.Parked(now)
 		w.Parked, w.Memory, w.Failed = s.Ready, s.Memory, w.Failed+s.Failed
 		list = append(list, w)
 	}

@@ -109,7 +109,7 @@ func TestWarmInterpretersAreReplaced(t *testing.T) {
 	narrow := func(c *Request) func() *Response {
 		return func() *Response { return e.Run(context.Background(), Caller{}, c, nil) }
 	}
-	e.opts.Base.Limits.Processes = 9 // as a token's policy would narrow it
+	e.needs.defaults.spec.Limits.Processes = 9 // as a token's policy would narrow it
 	ask := narrow(&Request{Language: "python", Code: "1"})
 	for range 3 {
 		if ask().Warm {
@@ -120,7 +120,7 @@ func TestWarmInterpretersAreReplaced(t *testing.T) {
 	if ask().Warm {
 		t.Fatal("a run with another limit is warm")
 	}
-	e.changes.Wait()
+	e.parking.changes.Wait()
 	awaitWarm(t, e)
 	if !ask().Warm {
 		t.Error("the interpreters are not replaced")
@@ -130,7 +130,7 @@ func TestWarmInterpretersAreReplaced(t *testing.T) {
 		age()
 		secret()
 	}
-	e.changes.Wait()
+	e.parking.changes.Wait()
 	for _, v := range p.now.Env {
 		if strings.Contains(v, "hunter22") {
 			t.Errorf("a secret of a request is in a parked interpreter: %q", p.now.Env)
@@ -151,7 +151,7 @@ func TestWarmInterpretersStay(t *testing.T) {
 	p := e.parkedFor(&job.Job{Language: "python"})
 	to := *p.first.Clone()
 	to.Args[0] = "/no/such/program"
-	e.change(p, to)
+	e.parking.change(p, to)
 	select {
 	case err := <-failed:
 		if !strings.Contains(err.Error(), "/no/such/program") {

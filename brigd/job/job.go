@@ -37,6 +37,10 @@ type Job struct {
 	// Ended, if set, is called when all processes of a started jail have ended, before its remaining output is read.
 	Ended func()
 
+	// By, if set, runs the Job at the end of a chain of Executors that ends so: an engine knows what comes right before
+	// and after the jail.
+	By Executor
+
 	// Redact, if set, removes secrets from a text before it is shown or logged.
 	Redact func(string) string
 

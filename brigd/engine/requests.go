@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"brig/brigd/job"
+)
+
+// requests makes Jobs of requests.
+type requests struct {
+	defaults  *defaults
+	access    *access
+	images    *images
+	languages *languages
+}
+
+// job returns a Job for a request, without its code, sandbox and streams.
+func (q *requests) job(c Caller, r *Request) (*job.Job, *job.Refusal) {
+	agent, no := agentOf(c, r.Agent)
+	j := &job.Job{ID: cmp.Or(r.ID, NewID("run")), Agent: agent, Token: c.Grant.id(), Sandbox: r.Sandbox,
+		Spec: q.defaults.base()}
+	if no = cmp.Or(r.check(), no, c.Rules.checkBase(&q.defaults.spec)); no != nil {
+		return j, no
+	}
+	s := &j.Spec
+	s.Args, s.Workdir = slices.Clone(r.Cmd), r.Cwd
+	for _, vars := range []map[string]string{r.Env, r.Secrets} {
+		for _, name := range slices.Sorted(maps.Keys(vars)) {
+			s.Env = append(s.Env, name+"="+vars[name])
+		}
+	}
+	if no := q.images.choose(c, j, r.Image); no != nil {
+		return j, no
+	}
+	if len(s.Args) == 0 && r.Language == "" {
+		return j, bad("nothing_to_run", "cmd", "neither code nor cmd is given, and the image has no command of its own",
+			"send language and code, or cmd as a list of words")
+	}
+	l := &s.Limits
+	l.Wall, l.Memory, l.CPUs = least(r.Timeout, l.Wall), least(r.Memory, l.Memory), least(r.CPUs, l.CPUs)
+	if no := network(s, r.Network); no != nil {
+		return j, no
+	}
+	if r.Sandbox == "" {
+		no = inlineFiles(s, r.Files)
+	}
+	return j, no
+}
+
+// decide checks and narrows a Job by all policies, and adds what its language needs to its mounts.
+func (q *requests) decide(c Caller, j *job.Job, r *Request) {
+	q.access.decide(c, j, r)
+	q.languages.show(j)
+}
