@@ -325,8 +325,8 @@ func TestQueuePython(t *testing.T) {
 	}
 	front, _ := apart(t, "a", "b")
 	cmd := exec.CommandContext(t.Context(), python, "../../../clients/python/tests/test_brig.py")
-	cmd.Env = append(os.Environ(), "PYTHONPATH=../../clients/python", "PYTHONDONTWRITEBYTECODE=1",
-		"BRIG_TEST_SOCKET="+strings.TrimPrefix(front.addr, "unix:"), "BRIG_TEST_OPENAPI=../../docs/openapi.json")
+	cmd.Env = append(os.Environ(), "PYTHONPATH=../../../clients/python", "PYTHONDONTWRITEBYTECODE=1",
+		"BRIG_TEST_SOCKET="+strings.TrimPrefix(front.addr, "unix:"), "BRIG_TEST_OPENAPI=../../../docs/openapi.json")
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "OK") ||
 		strings.Contains(string(out), "skipped") {
 		t.Errorf("%v\n%s", err, out)
