@@ -24,18 +24,20 @@ type Front struct {
 	counted func(engine.Caller) bool
 	inbox   string
 
-	mu      sync.Mutex
-	waiters map[string][]*waiter // by the run's id
-	asking  turns                // by the run's id
-	filling turns                // by tenant
-	packing packing
+	mu       sync.Mutex
+	waiters  map[string][]*waiter // by the run's id
+	asking   turns                // by the run's id
+	filling  turns                // by tenant
+	sampling turns                // of one
+	packing  packing
 }
 
 // NewFront returns a Front. count counts a run in the ledger of the caller's token.
 func NewFront(q *Queue, count func(engine.Caller) *job.Refusal) (*Front, error) {
 	f := &Front{Queue: q, count: count, counted: func(c engine.Caller) bool { return c.Grant != nil },
 		inbox: nats.NewInbox() + ".", waiters: map[string][]*waiter{},
-		asking: turns{busy: map[string]chan struct{}{}}, filling: turns{busy: map[string]chan struct{}{}},
+		asking:  turns{busy: map[string]chan struct{}{}},
+		filling: turns{busy: map[string]chan struct{}{}}, sampling: turns{busy: map[string]chan struct{}{}},
 		packing: newPacking()}
 	s, err := q.nc.Subscribe(f.inbox+"*", f.arrived)
 	if err != nil {

@@ -108,6 +108,13 @@ func (r *rates) most() (n int, known bool) {
 	return r.length + int(r.newest-r.last), !r.sampled.IsZero()
 }
 
+// older reports whether the last look at the queue is longer ago than that.
+func (r *rates) older(d time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Since(r.sampled) > d
+}
+
 // The bounds of the estimate for a full queue.
 const (
 	minRetry = time.Second

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"time"
 
 	"brig/brigd/engine"
 )
@@ -9,15 +10,18 @@ import (
 // unseen is how many runs other brigds may have put into the queue that this one has not heard of.
 const unseen = 64
 
+// fresh is the age from which the length of a queue that may be full is looked at again before its next sample.
+const fresh = 200 * time.Millisecond
+
 // room checks whether the tenant may have one more run in the queue, in all classes together: the server bounds those
-// of one class only. The server is asked if there may be as many. From then on the tenant's runs are put there one
-// after the other, until end. The response is a refusal.
+// of one class only. The server is asked how many there are if there may be as many, and for the tenant's own if there
+// are. From then on the tenant's runs are put there one after the other, until end. The response is a refusal.
 func (p *posting) room(ctx context.Context) (end func(), a *engine.Response) {
 	if a := p.roomForBody(ctx); a != nil {
 		return nil, a
 	}
 	most := p.o.QueuedPerTenant
-	if n, known := p.rates.most(); most == 0 || known && n+unseen < most {
+	if most == 0 || p.below(ctx, most) {
 		return func() {}, nil
 	}
 	tenant := digest(p.c.Key())
@@ -44,6 +48,27 @@ func (p *posting) room(ctx context.Context) (end func(), a *engine.Response) {
 	}
 	end()
 	return nil, a
+}
+
+// below reports whether the whole queue has certainly fewer runs than that. What is known of it grows with each run
+// that comes until the next look, also while as many leave it: a look for one is a look for all who ask meanwhile.
+func (p *posting) below(ctx context.Context, most int) bool {
+	few := func() bool {
+		n, known := p.rates.most()
+		return known && n+unseen < most
+	}
+	if few() {
+		return true
+	}
+	end, err := p.sampling.take(ctx, "")
+	if err != nil {
+		return false
+	}
+	defer end()
+	if !few() && p.rates.older(fresh) {
+		p.sample(ctx)
+	}
+	return few()
 }
 
 // roomForBody checks whether a large body may be stored: one tenant has a quarter of the room for those.

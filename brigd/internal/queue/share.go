@@ -25,6 +25,14 @@ type probe struct {
 	pause time.Duration // after a look in vain
 }
 
+// slotsOfOne returns how many slots one tenant may have, or 0 if all: then nothing is kept for others.
+func slotsOfOne(o WorkerOptions) int {
+	if o.Share < o.Slots {
+		return o.Share
+	}
+	return 0
+}
+
 const (
 	// leftFor is how long a run is left in the queue whose tenant has his part.
 	leftFor            = 2 * time.Second
@@ -106,10 +114,21 @@ func (w *Worker) came(l lane, tenant string) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if p := w.shares.probes[l]; p != nil {
+	if p := w.shares.probes[l]; p != nil && w.shares.elsewhose(l, tenant) {
 		p.next = time.Time{}
 	}
 	return true
+}
+
+// elsewhose reports whether the lane may be closed by another tenant than this one: only then has a run of his to be
+// looked for there, which asks the server for all subjects of the lane.
+func (s *shares) elsewhose(l lane, tenant string) bool {
+	for other := range s.held {
+		if other != tenant && l.has(other) {
+			return true
+		}
+	}
+	return false
 }
 
 // probe looks whether closed lanes that are worth a look have runs of others, and opens those.

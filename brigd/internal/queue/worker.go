@@ -84,7 +84,7 @@ func StartWorker(q *Queue, o WorkerOptions) (*Worker, error) {
 	w := &Worker{Queue: q, o: o, slots: make(chan struct{}, o.Slots), endings: make(chan struct{}, o.Slots),
 		looping: make(chan struct{}), idle: make(chan *nats.Msg), hot: map[lane]bool{}, listens: map[lane]bool{},
 		served: map[lane]int{}, woken: make(chan struct{}, 1), running: map[*delivery]context.CancelCauseFunc{}}
-	w.shares.most = o.Share
+	w.shares.most = slotsOfOne(o)
 	w.pull, w.stop = context.WithCancel(context.Background())
 	w.heat()
 	if _, err := q.nc.Subscribe(cancelSubject+"*", w.cancelled); err != nil {
