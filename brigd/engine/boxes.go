@@ -5,20 +5,21 @@ import (
 
 	"brig/brigd/audit"
 	"brig/brigd/job"
+	"brig/brigd/lease"
 	"brig/brigd/workspace"
 )
 
 // boxes is the table of sandboxes: who may use one, and what ends with one.
 type boxes struct {
 	*workspace.Store
-	leases *leases
+	leases *lease.Leases
 	shelf  *shelf // nil without a store
 	log    *Recorder
 	told   func(box *workspace.Sandbox, by string, err error) // may be nil
 }
 
 // newBoxes returns an empty table. Its sandboxes are in volumes that volume makes.
-func newBoxes(o workspace.StoreOptions, l *leases, k *shelf, log *Recorder,
+func newBoxes(o workspace.StoreOptions, l *lease.Leases, k *shelf, log *Recorder,
 	volume func(size, inodes int64) (workspace.Volume, error)) *boxes {
 	b := &boxes{leases: l, shelf: k, log: log, told: o.Removed}
 	o.Make, o.Removed, o.Closing = volume, b.removed, nil
@@ -61,7 +62,7 @@ func (b *boxes) enter(ctx context.Context, c Caller, j *job.Job) (
 
 // lease makes a sandbox end with the token that created it.
 func (b *boxes) lease(box *workspace.Sandbox) {
-	b.leases.keep(box.ID, box.Chain, box.Until, func(why *job.Refusal) {
+	b.leases.Keep(box.ID, box.Chain, box.Until, func(why *job.Refusal) {
 		v := about(audit.SandboxDelete, Caller{}, box)
 		v.Token, v.Note = box.Chain[len(box.Chain)-1], why.Code
 		_ = b.log.record(v)             // the sandbox ends even if this fails; the log counts missed events
@@ -71,7 +72,7 @@ func (b *boxes) lease(box *workspace.Sandbox) {
 
 // removed is called by the Store for each sandbox that has ended.
 func (b *boxes) removed(box *workspace.Sandbox, by string, err error) {
-	b.leases.drop(box.ID)
+	b.leases.Drop(box.ID)
 	if b.shelf != nil && by != workspace.Closed {
 		b.shelf.remove(box)
 	}

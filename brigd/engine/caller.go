@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"crypto/rand"
 	"fmt"
 	"strings"
 
@@ -79,4 +80,9 @@ func (c Caller) ruled() []*policy.Policy {
 		return nil
 	}
 	return c.Rules.policies
+}
+
+// NewID returns a random name with 130 random bits, which cannot be guessed.
+func NewID(kind string) string {
+	return kind + "_" + strings.ToLower(rand.Text())
 }

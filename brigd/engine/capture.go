@@ -7,6 +7,7 @@ import (
 
 	"brig/brigd/audit"
 	"brig/brigd/job"
+	"brig/brigd/tenants"
 	"brig/changes"
 	"brig/nsjail"
 )
@@ -52,8 +53,8 @@ func lateEnd(ctx context.Context) (late context.Context, stop func()) {
 
 func (k *changeSets) capture(ctx context.Context, c Caller, j *job.Job, r *nsjail.Result, ch *nsjail.Change,
 	begin time.Time) (*ChangeSet, error) {
-	o := owner{j.Agent, c.Grant.IDs(), Caller{Agent: j.Agent, Grant: c.Grant}.Key()}
-	store, done, err := k.tenants.use(o, true)
+	o := tenants.Owner{Agent: j.Agent, Chain: c.Grant.IDs(), Account: Caller{Agent: j.Agent, Grant: c.Grant}.Key()}
+	store, done, err := k.tenants.Use(o, true)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (k *changeSets) capture(ctx context.Context, c Caller, j *job.Job, r *nsjai
 		return nil, errors.Join(no, set.Discard(false))
 	}
 	// The set is kept, whatever becomes of older ones.
-	if err = errors.Join(err, k.tenants.trim(o.Account)); err != nil {
+	if err = errors.Join(err, k.tenants.Trim(o.Account)); err != nil {
 		k.failed(set.ID, "is kept, but not all that exceeds the bounds is removed", err)
 	}
 	one := k.changeSet(set)

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"slices"
@@ -12,13 +14,14 @@ import (
 	"brig/brigd/audit"
 	"brig/brigd/job"
 	"brig/brigd/policy"
+	"brig/brigd/tenants"
 	"brig/changes"
 	"brig/internal/words"
 )
 
 // changeSets are what runs have changed in copies of shares.
 type changeSets struct {
-	tenants *tenants // nil without shares in mode cow
+	tenants *tenants.Tenants // nil without shares in mode cow
 	shares  *shares
 	access  *access
 	log     *Recorder
@@ -38,14 +41,14 @@ func (k *changeSets) changeSet(s *changes.Set) *ChangeSet {
 }
 
 // eachSet calls visit for each store of the caller, until visit returns true.
-func (k *changeSets) eachSet(c Caller, visit func(o owner, store *changes.Store) (bool, error)) error {
+func (k *changeSets) eachSet(c Caller, visit func(o tenants.Owner, store *changes.Store) (bool, error)) error {
 	if k.tenants == nil {
 		return nil
 	}
-	for _, o := range k.tenants.list(func(o owner) bool {
+	for _, o := range k.tenants.List(func(o tenants.Owner) bool {
 		return (c.Agent == "" || c.Agent == o.Agent) && c.Grant.Covers(o.Chain)
 	}) {
-		store, done, err := k.tenants.use(o, false)
+		store, done, err := k.tenants.Use(o, false)
 		if err != nil {
 			return k.asChanges(err)
 		}
@@ -67,7 +70,7 @@ func (k *changeSets) Changes(c Caller) ([]ChangeSet, error) {
 		return nil, no
 	}
 	list := []ChangeSet{}
-	err := k.eachSet(c, func(_ owner, store *changes.Store) (bool, error) {
+	err := k.eachSet(c, func(_ tenants.Owner, store *changes.Store) (bool, error) {
 		sets, err := store.List()
 		for _, s := range sets {
 			list = append(list, *k.changeSet(s))
@@ -101,12 +104,12 @@ func (k *changeSets) asChanges(err error) error {
 }
 
 // withSet calls do for one of the caller's sets; any other is reported as unknown.
-func (k *changeSets) withSet(c Caller, id string, do func(o owner, s *changes.Set) error) error {
+func (k *changeSets) withSet(c Caller, id string, do func(o tenants.Owner, s *changes.Set) error) error {
 	if no := k.access.holds(c); no != nil {
 		return no
 	}
 	found := false
-	err := k.eachSet(c, func(o owner, store *changes.Store) (bool, error) {
+	err := k.eachSet(c, func(o tenants.Owner, store *changes.Store) (bool, error) {
 		s, err := store.Find(id)
 		if err != nil || s == nil {
 			return false, nil // it is another owner's, or none
@@ -127,7 +130,7 @@ func (k *changeSets) withSet(c Caller, id string, do func(o owner, s *changes.Se
 
 // DiffChanges returns what a set changes, as git-diff(1) writes it, for the paths that are named or for all.
 func (k *changeSets) DiffChanges(c Caller, id string, paths []string) (text []byte, err error) {
-	err = k.withSet(c, id, func(_ owner, s *changes.Set) error {
+	err = k.withSet(c, id, func(_ tenants.Owner, s *changes.Set) error {
 		if _, no := k.shareOf(s); no != nil {
 			return no
 		}
@@ -161,7 +164,7 @@ func (k *changeSets) shareOf(s *changes.Set) (string, *job.Refusal) {
 // ApplyChanges changes the share as the run has changed its copy. The operator must allow it (Options.AllowApply), and
 // the policies must allow the share in mode rw.
 func (k *changeSets) ApplyChanges(c Caller, id string, r *ApplyRequest) (done *Applied, err error) {
-	err = k.withSet(c, id, func(o owner, s *changes.Set) error {
+	err = k.withSet(c, id, func(o tenants.Owner, s *changes.Set) error {
 		share, no := k.shareOf(s)
 		if no = cmp.Or(k.mayApply("apply"), no); no != nil {
 			return no
@@ -195,7 +198,7 @@ func (k *changeSets) ApplyChanges(c Caller, id string, r *ApplyRequest) (done *A
 
 // DiscardChanges removes a set, if the operator allows it (Options.AllowApply).
 func (k *changeSets) DiscardChanges(c Caller, id string) error {
-	return k.withSet(c, id, func(o owner, s *changes.Set) error {
+	return k.withSet(c, id, func(o tenants.Owner, s *changes.Set) error {
 		if no := cmp.Or(k.mayApply("discard"), k.log.record(aboutSet(audit.ChangesDiscard, c, o, s))); no != nil {
 			return no
 		}
@@ -211,7 +214,21 @@ func (k *changeSets) mayApply(what string) *job.Refusal {
 		"Have the operator look at the set, or start brigd with the setting allow_apply.")
 }
 
-func aboutSet(kind string, c Caller, o owner, s *changes.Set) audit.Event {
+func aboutSet(kind string, c Caller, o tenants.Owner, s *changes.Set) audit.Event {
 	return audit.Event{Kind: kind, Agent: o.Agent, Token: c.Grant.id(), Digest: s.ID, Bytes: s.Counts.Bytes,
 		Count: int64(s.Counts.Files)}
+}
+
+// limited is a buffer that takes no more than most bytes, and one.
+type limited struct {
+	bytes.Buffer
+	most int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > l.most {
+		l.Buffer.Write(p[:l.most+1-l.Len()])
+		return 0, io.ErrShortWrite
+	}
+	return l.Buffer.Write(p)
 }

@@ -8,13 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"brig/brigd/job"
 	"brig/brigd/policy"
 	"brig/brigd/share"
 	"brig/brigd/token"
-	"brig/changes"
 	"brig/internal/test/must"
 	"brig/nsjail/spec"
 )
@@ -258,51 +256,5 @@ func TestChangesBesideDamagedOnes(t *testing.T) {
 	}
 	if list, err := g.Changes(g.caller(bot)); len(list) != 2 || err != nil || len(told) != 2 {
 		t.Errorf("%+v, %v, %q", list, err, told)
-	}
-}
-
-// The sets of an owner who never runs anything again are removed when they are too old: when brigd starts, and a day
-// later by a run of anybody.
-func TestChangesOfTheGone(t *testing.T) {
-	dir := t.TempDir()
-	tenants, err := openTenants(dir + "/store")
-	if err != nil {
-		t.Fatal(err)
-	}
-	keep := func(agent string, age time.Duration) {
-		t.Helper()
-		upper := must.Get(os.Open(t.TempDir()))(t)
-		defer upper.Close()
-		store, done, err := tenants.use(owner{Agent: agent, Account: agent}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer done()
-		must.Do(t, os.WriteFile(upper.Name()+"/x", []byte("x"), 0o600))
-		base := must.Get(os.Open(t.TempDir()))(t)
-		defer base.Close()
-		ended := time.Now().Add(-age)
-		if _, err := store.Capture(context.Background(), base, upper, base.Name(), &changes.Run{Started: ended, Ended: ended}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	owners := func() int { return len(tenants.list(func(owner) bool { return true })) }
-	keep("gone", maxChangesAge+time.Hour)
-	keep("here", time.Hour)
-	if n := owners(); n != 2 {
-		t.Fatal(n)
-	}
-	if tenants, err = openTenants(dir + "/store"); err != nil || owners() != 1 {
-		t.Errorf("after a start: %d, %v", owners(), err)
-	}
-	must.Do(t, os.WriteFile(dir+"/store/0.json", []byte(`{"agent":"x"}`), 0o600))
-	if _, err = openTenants(dir + "/store"); err == nil || !strings.Contains(err.Error(), "written: it has the name of another owner; remove it") {
-		t.Error(err)
-	}
-	must.Do(t, os.Remove(dir+"/store/0.json"))
-	keep("gone", maxChangesAge+time.Hour)
-	tenants.swept = tenants.swept.Add(-sweepEvery)
-	if err := tenants.trim("here"); err != nil || owners() != 1 {
-		t.Errorf("after a day: %d, %v", owners(), err)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"brig/brigd/freezer"
 	"brig/brigd/job"
+	"brig/brigd/lease"
 )
 
 // Engine runs requests. It is the list of its services: each has the methods for one subject. They may be called from
@@ -23,7 +25,7 @@ type Engine struct {
 	*needs
 
 	opened *opened
-	leases *leases
+	leases *lease.Leases
 	boxes  *boxes
 	shelf  *shelf // nil without a store
 }
@@ -58,16 +60,15 @@ func New(o Options) (*Engine, error) {
 // assemble makes the services, each after those that it uses.
 func assemble(o *Options, a *access, p *opened, k *shelf) *Engine {
 	log := NewRecorder(o.Audit)
-	l := newLeases(o.Ledger)
+	l := lease.New(o.Ledger)
 	jails := job.On(p.runner)
 	d := &defaults{o.Base, o.Timeout, o.MaxTimeout, o.Memory, o.MaxOutput}
 	b := newBoxes(o.Sandboxes, l, k, log, p.volume)
-	in := &running{}
-
+	in := &freezer.Freezer{}
 	e := &Engine{access: a, images: p.images, opened: p, leases: l, boxes: b, shelf: k}
 	e.shares = &shares{set: p.shares, access: a}
 	if p.tenants != nil {
-		e.shares.kept = p.tenants.dir
+		e.shares.kept = p.tenants.Dir()
 	}
 	e.languages = &languages{p.langs, o.Interpreters, p.images, p.shares, p.runner, jails}
 	e.changeSets = &changeSets{p.tenants, e.shares, a, log, o.AllowApply, o.StoreFailed}
@@ -78,15 +79,14 @@ func assemble(o *Options, a *access, p *opened, k *shelf) *Engine {
 	q := &requests{d, a, e.images, e.languages}
 	e.parking = &parking{warm: o.Warm, runner: p.runner, jails: jails, languages: e.languages, requests: q,
 		failed: o.WarmFailed}
-	e.runs = &runs{requests: q, languages: e.languages, defaults: d, access: a, boxes: b, shares: e.shares, leases: l,
-		files: e.files, changes: e.changeSets, running: in, parking: e.parking, jails: jails, chain: o.chain(jails),
-		failed: o.JailFailed}
+	e.runs = &runs{requests: q, grants: a.grants, boxes: b, shares: e.shares, leases: l, files: e.files,
+		changes: e.changeSets, freezer: in, parking: e.parking, jails: jails, chain: o.chain(jails), failed: o.JailFailed}
 	return e
 }
 
 // Close ends all runs, deletes all sandboxes and closes the Runner.
 func (e *Engine) Close() error {
-	e.leases.close()
+	e.leases.Close()
 	e.shelf.stop()
 	err := errors.Join(e.boxes.Close(), e.snapshots.catalog.close(), e.shelf.close(), e.opened.close())
 	e.parking.changes.Wait()

@@ -22,6 +22,14 @@ func (g *Grant) id() string {
 	return g.token.ID()
 }
 
+// verified returns the token, or nil without one.
+func (g *Grant) verified() *token.Token {
+	if g == nil {
+		return nil
+	}
+	return g.token
+}
+
 // Bearer returns the token itself, which is secret, or "" without one.
 func (g *Grant) Bearer() string {
 	if g == nil {

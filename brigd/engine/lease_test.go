@@ -138,7 +138,7 @@ func TestRevokedWhileItRuns(t *testing.T) {
 			t.Errorf("in %q: %+v %+v", c.box, a, a.Error)
 		}
 	}
-	g.leases.look(time.Now())
+	g.leases.Look(time.Now())
 	if _, err := g.Sandbox(Caller{}, lost); err == nil {
 		t.Error("the sandbox of a revoked token is there")
 	}
@@ -167,7 +167,7 @@ func TestExpiredWhileItRuns(t *testing.T) {
 	if a.Status != "timeout" || !strings.Contains(strings.Join(a.Narrowed, " "), "the token expires") {
 		t.Errorf("%+v %+v", a, a.Error)
 	}
-	g.leases.look(end)
+	g.leases.Look(end)
 	if _, err := g.Sandbox(Caller{}, id); err == nil {
 		t.Error("the sandbox of an expired token is there")
 	}

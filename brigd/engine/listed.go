@@ -9,6 +9,7 @@ import (
 	"brig/brigd/audit"
 	"brig/brigd/job"
 	"brig/brigd/keep"
+	"brig/brigd/lease"
 )
 
 // vault keeps the files of snapshots: a *keep.Dir, or memory.
@@ -32,7 +33,7 @@ func (memory) Remove(string) error { return nil }
 type listed struct {
 	*snapTable
 	vault  vault
-	leases *leases
+	leases *lease.Leases
 	log    *Recorder
 	failed func(id, what string, err error)
 }
@@ -52,7 +53,7 @@ func (l *listed) all() ([]*snapshot, error) {
 // publish makes a snapshot usable, until its token ends.
 func (l *listed) publish(s *snapshot, r *kept) error {
 	l.add(s)
-	l.leases.keep(s.ID, s.chain, r.Until, func(why *job.Refusal) {
+	l.leases.Keep(s.ID, s.chain, r.Until, func(why *job.Refusal) {
 		_ = l.log.record(audit.Event{Kind: audit.SnapshotDelete, Agent: s.Agent, Token: s.chain[len(s.chain)-1],
 			Sandbox: s.Sandbox, Note: s.ID + ": " + why.Code}) // it ends in any case; the log counts missed events
 		if err := l.remove(s); err != nil {
@@ -67,7 +68,7 @@ func (l *listed) remove(s *snapshot) error {
 	if !l.drop(s) {
 		return nil
 	}
-	l.leases.drop(s.ID)
+	l.leases.Drop(s.ID)
 	return errors.Join(l.vault.Remove(s.ID), s.close())
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"brig/brigd/lang"
 	"brig/brigd/share"
+	"brig/brigd/tenants"
 	"brig/brigd/workspace"
 	"brig/nsjail"
 )
@@ -15,7 +16,7 @@ import (
 type opened struct {
 	runner  *nsjail.Runner
 	shares  *share.Set
-	tenants *tenants // nil without shares in mode cow
+	tenants *tenants.Tenants // nil without shares in mode cow
 	langs   *lang.Languages
 	images  *images
 }
@@ -35,7 +36,7 @@ func open(o *Options, a *access) (p *opened, err error) {
 		return p, err
 	}
 	if slices.ContainsFunc(o.Shares, func(s share.Share) bool { return s.Mode == "cow" }) {
-		if p.tenants, err = openTenants(o.ChangesDir); err != nil {
+		if p.tenants, err = tenants.Open(o.ChangesDir); err != nil {
 			return p, fmt.Errorf("the store of change sets: %w", err)
 		}
 	}

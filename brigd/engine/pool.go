@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"brig/brigd/audit"
+	"brig/brigd/keep"
+	"brig/brigd/lease"
 	"brig/brigd/workspace"
 )
 
@@ -30,7 +33,7 @@ type pooled struct {
 	pool   Pool
 	vault  vault // of snapshots that are not in the pool yet
 	space  *workspace.Store
-	leases *leases
+	leases *lease.Leases
 	log    *Recorder
 }
 
@@ -95,10 +98,10 @@ func (p *pooled) read(headers ...[]byte) (list []*snapshot, err error) {
 			continue
 		}
 		if len(r.Chain) > 0 {
-			if p.leases.ledger == nil {
+			if !p.leases.Knows() {
 				continue
 			}
-			if why := p.leases.ended(r.Chain, r.Until); why != nil {
+			if why := p.leases.Ended(r.Chain, r.Until); why != nil {
 				_ = p.log.record(audit.Event{Kind: audit.SnapshotDelete, Agent: r.Agent, Token: r.Chain[len(r.Chain)-1],
 					Sandbox: r.Snapshot.Sandbox, Note: r.ID + ": " + why.Code}) // as in listed
 				err = errors.Join(err, p.pool.Remove(r.ID))
@@ -108,4 +111,75 @@ func (p *pooled) read(headers ...[]byte) (list []*snapshot, err error) {
 		list = append(list, &snapshot{SnapshotInfo: *r.Snapshot, chain: r.Chain, account: r.Account})
 	}
 	return list, err
+}
+
+// copyTime is how long an engine keeps its copy of a snapshot of the pool. The copy counts as a sandbox of its size.
+const copyTime = time.Minute
+
+// use returns this engine's copy of a snapshot of the pool, read-locked. The caller unlocks it.
+func (p *pooled) use(s *snapshot) (*snapshot, error) {
+	for {
+		p.mu.Lock()
+		own := p.known[s.ID]
+		first := own == nil
+		if first { // others wait for the lock
+			own = s
+			p.known[s.ID] = s
+			s.use.Lock()
+		}
+		p.mu.Unlock()
+		if first {
+			err := p.fetch(s)
+			s.use.Unlock()
+			if err != nil {
+				p.dropCopy(s)
+				return nil, err
+			}
+			time.AfterFunc(copyTime, func() { p.dropCopy(s) })
+		}
+		if own.use.RLock(); own.file != nil {
+			return own, nil
+		}
+		own.use.RUnlock() // it is being dropped
+	}
+}
+
+// fetch reads the file of a snapshot of the pool.
+func (p *pooled) fetch(s *snapshot) (err error) {
+	hold, err := p.space.Hold(s.account, s.Bytes)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			hold.Release()
+		}
+	}()
+	in, err := p.pool.Get(s.ID)
+	if err != nil {
+		return err
+	}
+	f, err := keep.Receive(in)
+	if err = errors.Join(err, in.Close()); err != nil {
+		return err
+	}
+	r, err := headerIn(s.ID, f)
+	if err == nil && (r.Agent != s.Agent || !slices.Equal(r.Chain, s.chain)) {
+		err = errors.New("the snapshot's file is another owner's than its header says")
+	}
+	if err == nil {
+		s.files, err = workspace.Read(f.Layer(), nil)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	s.file, s.hold = f, hold
+	return nil
+}
+
+// dropCopy forgets this engine's copy.
+func (p *pooled) dropCopy(s *snapshot) {
+	if p.drop(s) {
+		_ = s.close() // of a file in memory: cannot fail
+	}
 }

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"brig/brigd/job"
 )
@@ -49,8 +51,28 @@ func (q *requests) job(c Caller, r *Request) (*job.Job, *job.Refusal) {
 	return j, no
 }
 
-// decide checks and narrows a Job by all policies, and adds what its language needs to its mounts.
-func (q *requests) decide(c Caller, j *job.Job, r *Request) {
+// prepare returns a Job for a request, without its sandbox, mounts and streams.
+func (q *requests) prepare(ctx context.Context, c Caller, r *Request) (*job.Job, *job.Refusal) {
+	j, no := q.job(c, r)
+	if no == nil && r.Language != "" {
+		no = q.languages.prepare(ctx, j, r)
+	}
+	return j, no
+}
+
+// decide completes a Job that has its mounts. It checks and narrows the Job by all policies, and adds what its language
+// needs to its mounts.
+func (q *requests) decide(c Caller, j *job.Job, r *Request, stream bool) {
+	if r.StdinReader != nil {
+		j.Stdin = q.access.bounded(c, r.StdinReader)
+	} else if r.Stdin != "" {
+		j.Stdin = strings.NewReader(r.Stdin)
+	}
+	if c.Rules != nil {
+		c.Rules.spare(j, q.access.of(Caller{Grant: c.Grant}))
+	}
 	q.access.decide(c, j, r)
 	q.languages.show(j)
+	q.defaults.fill(j, r)
+	c.Rules.lower(j, r, stream)
 }

@@ -9,6 +9,7 @@ import (
 
 	"brig/brigd/audit"
 	"brig/brigd/keep"
+	"brig/brigd/lease"
 	"brig/brigd/workspace"
 	"brig/internal/words"
 )
@@ -18,7 +19,7 @@ type restorer struct {
 	shelf  *shelf
 	boxes  *boxes
 	snaps  *snapshots
-	leases *leases
+	leases *lease.Leases
 	log    *Recorder
 }
 
@@ -87,10 +88,10 @@ func (k *restorer) restoreOne(id string, f *keep.File) error {
 			defer c.Close()
 		}
 	}
-	if len(r.Chain) > 0 && k.leases.ledger == nil {
+	if len(r.Chain) > 0 && !k.leases.Knows() {
 		return words.Error("it belongs to a token, and there is no key to check it with; add " + words.Field("token_key"))
 	}
-	if no := k.leases.ended(r.Chain, r.Until); no != nil {
+	if no := k.leases.Ended(r.Chain, r.Until); no != nil {
 		return errors.Join(no, k.shelf.dir.Remove(id))
 	}
 	if r.Snapshot != nil {

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
+	"brig/brigd/freezer"
 	"brig/brigd/job"
+	"brig/brigd/lease"
 	"brig/brigd/workspace"
 	"brig/gitview"
 	"brig/internal/words"
@@ -16,20 +17,18 @@ import (
 
 // runs runs requests.
 type runs struct {
-	requests  *requests
-	languages *languages
-	defaults  *defaults
-	access    *access
-	boxes     *boxes
-	shares    *shares
-	leases    *leases
-	files     *files
-	changes   *changeSets
-	running   *running
-	parking   *parking
-	jails     job.Executor
-	chain     job.Executor // ends in last
-	failed    func(run string, err error)
+	requests *requests
+	grants   *grants
+	boxes    *boxes
+	shares   *shares
+	leases   *lease.Leases
+	files    *files
+	changes  *changeSets
+	freezer  *freezer.Freezer
+	parking  *parking
+	jails    job.Executor
+	chain    job.Executor // ends in last
+	failed   func(run string, err error)
 }
 
 // Run runs a request. It always returns a Response. With a stream, the output is passed to that during the run, in one
@@ -46,7 +45,7 @@ func (s *runs) Run(ctx context.Context, c Caller, r *Request, stream func(Event)
 		return s.refused(ctx, j, no)
 	}
 	j.By = x
-	out := newOutput(j, r, s.defaults.limit(j, r, stream != nil), stream)
+	out := newOutput(j, r, s.requests.defaults.limit(j, r, stream != nil), stream)
 	begin := time.Now()
 	res, err := s.chain.Execute(ctx, j)
 	err = errors.Join(err, out.close(res))
@@ -97,11 +96,8 @@ type run struct {
 // prepare makes the Job, and acquires what it needs. The run ends with the context that it returns.
 func (x *run) prepare(ctx context.Context, stream bool) (context.Context, *job.Refusal) {
 	c, r := x.caller, x.request
-	j, no := x.requests.job(c, r)
-	if x.job = j; no == nil && r.Language != "" {
-		no = x.languages.prepare(ctx, j, r)
-	}
-	if no != nil {
+	j, no := x.requests.prepare(ctx, c, r)
+	if x.job = j; no != nil {
 		return ctx, no
 	}
 	if r.Sandbox != "" {
@@ -118,20 +114,10 @@ func (x *run) prepare(ctx context.Context, stream bool) (context.Context, *job.R
 	}
 	x.shown, x.ends = shown, append(x.ends, unmount)
 	j.Ended = r.Ended
-	if r.StdinReader != nil {
-		j.Stdin = x.access.bounded(c, r.StdinReader)
-	} else if r.Stdin != "" {
-		j.Stdin = strings.NewReader(r.Stdin)
-	}
-	if c.Rules != nil {
-		c.Rules.spare(j, x.access.of(Caller{Grant: c.Grant}))
-	}
-	x.requests.decide(c, j, r)
-	x.defaults.fill(j, r)
-	c.Rules.lower(j, r, stream)
-	ctx, end := x.leases.lend(ctx, c, j, time.Now())
+	x.requests.decide(c, j, r, stream)
+	ctx, end := x.leases.Lend(ctx, c.Grant.verified(), j, time.Now())
 	x.ends = append(x.ends, end)
-	x.access.spend(c, j)
+	x.grants.spend(c, j)
 	return ctx, j.Verdict.Refusal
 }
 
@@ -150,7 +136,7 @@ func (x *run) Execute(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
 			j.Refuse(no)
 		}
 	}
-	defer x.running.track(j)()
+	defer x.freezer.Track(j)()
 	if p := x.parking.parkedFor(j); p != nil {
 		return x.parking.execute(ctx, p, j)
 	}

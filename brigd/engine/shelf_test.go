@@ -381,7 +381,7 @@ func TestStoreOfTokens(t *testing.T) {
 		}
 	}
 	must.Do(t, token.Revoke(g.state, bot.ID(), "", time.Time{}))
-	e.leases.look(time.Now())
+	e.leases.Look(time.Now())
 	if names, err := e.shelf.dir.Names(); len(names) > 0 || err != nil || len(listSnapshots(e, Caller{})) > 0 {
 		t.Errorf("after its revocation: %q, %v", names, err)
 	}
@@ -393,7 +393,7 @@ func TestSavedWithoutALease(t *testing.T) {
 	end := time.Now().Add(time.Hour).Truncate(time.Second)
 	c := g.caller(g.mint(token.Block{Agent: "bot", Expires: end}))
 	id := g.sandbox(c)
-	g.leases.live.Delete(id)
+	g.leases.Drop(id)
 	box, no := g.boxes.find(c, id)
 	if no != nil {
 		t.Fatal(no)

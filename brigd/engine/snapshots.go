@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"brig/brigd/audit"
+	"brig/brigd/freezer"
 	"brig/brigd/job"
 	"brig/brigd/keep"
+	"brig/brigd/lease"
 	"brig/brigd/workspace"
 )
 
@@ -32,18 +34,18 @@ type snapshots struct {
 	catalog catalog
 	vault   vault // of new ones
 	boxes   *boxes
-	running *running
+	freezer *freezer.Freezer
 	access  *access
 	log     *Recorder
 }
 
-func newSnapshots(pool Pool, k *shelf, b *boxes, l *leases, in *running, a *access, log *Recorder,
+func newSnapshots(pool Pool, k *shelf, b *boxes, l *lease.Leases, in *freezer.Freezer, a *access, log *Recorder,
 	failed func(id, what string, err error)) *snapshots {
 	store := vault(memory{})
 	if k != nil {
 		store = k.dir
 	}
-	n := &snapshots{vault: store, boxes: b, running: in, access: a, log: log}
+	n := &snapshots{vault: store, boxes: b, freezer: in, access: a, log: log}
 	if pool == nil {
 		n.catalog = &listed{newSnapTable(), store, l, log, failed}
 		return n
@@ -113,7 +115,7 @@ func (n *snapshots) pack(r *kept, box *workspace.Sandbox, hold *workspace.Hold) 
 		box.Packing.Lock()
 		defer box.Packing.Unlock()
 		before, runs := box.Changed()
-		thaw, frozen := n.running.freeze(box.ID)
+		thaw, frozen := n.freezer.Freeze(box.ID)
 		stats, err := box.Pack(&counted{Writer: w, hold: hold}, nil)
 		err = errors.Join(err, thaw())
 		if err != nil {

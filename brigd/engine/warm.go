@@ -81,7 +81,7 @@ func (k *parking) Prestart(ctx context.Context) error {
 			return fmt.Errorf("warm interpreters of %s: %d is not a number from 1 to %d; write another", name, w.Count, MaxWarm)
 		}
 		w.Language = name
-		if list[name], err = k.park(w); err != nil {
+		if list[name], err = k.park(ctx, w); err != nil {
 			return fmt.Errorf("warm interpreters of %s: %w; or do without them", name, err)
 		}
 	}
@@ -90,20 +90,16 @@ func (k *parking) Prestart(ctx context.Context) error {
 }
 
 // park starts the interpreters of one language.
-func (k *parking) park(w Warm) (*parked, error) {
+func (k *parking) park(ctx context.Context, w Warm) (*parked, error) {
 	r := &Request{Language: w.Language}
-	j, no := k.requests.job(Caller{}, r)
+	j, no := k.requests.prepare(ctx, Caller{}, r)
 	if no == nil {
-		no = k.languages.here.Prepare(j, w.Language, "", nil)
-	}
-	if no == nil {
-		k.requests.decide(Caller{}, j, r)
+		k.requests.decide(Caller{}, j, r, false)
 		no = j.Verdict.Refusal
 	}
 	if no != nil {
 		return nil, fmt.Errorf("a request for nothing else is refused: %w; allow it", no)
 	}
-	k.requests.defaults.fill(j, r)
 	p := &parked{Warm: w, used: time.Now()}
 	p.first = p.spec(j, k.languages.here.Handover(j, p.Imports))
 	p.now, p.missed = p.first, p.first.Limits

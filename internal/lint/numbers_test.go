@@ -52,7 +52,7 @@ func TestNumbers(t *testing.T) {
 		{"defaults", "| a seccomp profile | 1 MiB |", "seccomp/parse.go", `MaxSize = 1 << 20`},
 		{"defaults", "16 MiB", "internal/program/blob.go", `MaxBlob = 16 << 20`},
 		{"changes", "30 days, 100 sets and 8 GiB", "changes/store.go", `30 \* 24 \* time.Hour, Count: 100, Bytes: 8 << 30`},
-		{"changes", "1 GiB an account", "brigd/engine/tenants.go", `MaxChangesBytes = 1 << 30`},
+		{"changes", "1 GiB an account", "brigd/tenants/tenants.go", `MaxChangesBytes = 1 << 30`},
 	} {
 		if !regexp.MustCompile(c.pattern).MatchString(read(t, c.file)) {
 			t.Errorf("%s has no %s any more; change docs/reference/%s.md (%q) with it", c.file, c.pattern, c.page, c.promise)

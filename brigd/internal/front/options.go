@@ -5,8 +5,6 @@ package front
 import (
 	"cmp"
 	"context"
-	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
@@ -28,33 +26,6 @@ const (
 	// FileHeader describes the file of an answer, in JSON.
 	FileHeader = "Brig-File"
 )
-
-// Engine has the methods of *engine.Engine. A caller sees the text of an error only if it is a *job.Refusal; others
-// are internal errors.
-type Engine interface {
-	Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response
-	Languages() []engine.Language
-	Images(c engine.Caller) []engine.ImageInfo
-	Shares(c engine.Caller) []engine.ShareInfo
-	Changes(c engine.Caller) ([]engine.ChangeSet, error)
-	DiffChanges(c engine.Caller, id string, paths []string) ([]byte, error)
-	ApplyChanges(c engine.Caller, id string, r *engine.ApplyRequest) (*engine.Applied, error)
-	DiscardChanges(c engine.Caller, id string) error
-	CreateSandbox(ctx context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo, error)
-	Sandboxes(c engine.Caller) ([]engine.SandboxInfo, error)
-	Sandbox(c engine.Caller, id string) (*engine.SandboxInfo, error)
-	DeleteSandbox(c engine.Caller, id string) error
-	Snapshot(c engine.Caller, id string) (*engine.SnapshotInfo, error)
-	Snapshots(c engine.Caller) ([]engine.SnapshotInfo, error)
-	DeleteSnapshot(c engine.Caller, id string) error
-	PutFile(c engine.Caller, id, path string, r io.Reader, mode fs.FileMode) (*engine.FileInfo, error)
-	GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error)
-	PutTree(c engine.Caller, id, path string, r io.Reader) (*engine.TreeStats, error)
-	GetTree(c engine.Caller, id, path string, w io.Writer, max int64) (*engine.TreeStats, error)
-	ListFiles(c engine.Caller, id, path string, recursive bool, after string) ([]engine.FileInfo, bool, error)
-	DeleteFile(c engine.Caller, id, path string) error
-	Allowed(c engine.Caller, id, path string, write bool) (bool, error)
-}
 
 // Queue is a durable queue that runs go through: a queue.Front.
 type Queue interface {

@@ -39,11 +39,14 @@ type Hub interface {
 
 // Engine is a front.Engine.
 type Engine struct {
-	front.Engine // of this process
-	hub          Hub
-	count        func(engine.Caller) *job.Refusal
-	rules        string // for front.RulesHeader
-	client       http.Client
+	front.Offers // this process answers about what is at no worker
+	front.ChangeSets
+	front.Snapshotter // all but Snapshot
+	runner            front.Runner
+	hub               Hub
+	count             func(engine.Caller) *job.Refusal
+	rules             string // for front.RulesHeader
+	client            http.Client
 }
 
 // New returns an Engine. count counts a run in the ledger of the caller's token; workers do not. rules are what is
@@ -55,7 +58,7 @@ func New(own front.Engine, hub Hub, count func(engine.Caller) *job.Refusal, rule
 	header := base64.StdEncoding.EncodeToString(rules)
 	by := &http.Transport{DialContext: dial, DisableKeepAlives: true, WriteBufferSize: 32 << 10,
 		ExpectContinueTimeout: time.Hour}
-	return &Engine{own, hub, count, header, http.Client{Transport: by}}
+	return &Engine{own, own, own, own, hub, count, header, http.Client{Transport: by}}
 }
 
 // here is the host in an address that stands for this process. No worker has the name.

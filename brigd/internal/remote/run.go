@@ -23,7 +23,7 @@ const endTime = 10 * time.Second
 func (e *Engine) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	stream func(engine.Event)) *engine.Response {
 	if r.Sandbox != "" && !front.ID.MatchString(r.Sandbox) {
-		return e.Engine.Run(ctx, c, r, stream) // there is none
+		return e.runner.Run(ctx, c, r, stream) // there is none
 	}
 	a := &engine.Response{ID: r.ID}
 	err := e.run(ctx, c, r, stream, a)

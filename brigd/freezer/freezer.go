@@ -1,4 +1,5 @@
-package engine
+// Package freezer stops the jails in a sandbox for a moment, so that its files are those of one moment.
+package freezer
 
 import (
 	"errors"
@@ -9,13 +10,13 @@ import (
 	"brig/nsjail"
 )
 
-// running has the jails that are in sandboxes.
-type running struct {
+// Freezer has the jails that are in sandboxes. The zero Freezer has none.
+type Freezer struct {
 	in sync.Map // the ids of sandboxes, by the *nsjail.Cmd in them
 }
 
-// track notes which jails are in a sandbox, for freeze.
-func (r *running) track(j *job.Job) (end func()) {
+// Track notes which jails are in a sandbox, for Freeze.
+func (r *Freezer) Track(j *job.Job) (end func()) {
 	var cmd *nsjail.Cmd
 	if then := j.Started; j.Sandbox != "" {
 		j.Started = func(c *nsjail.Cmd) {
@@ -29,8 +30,8 @@ func (r *running) track(j *job.Job) (end func()) {
 	return func() { r.in.Delete(cmd) }
 }
 
-// freeze freezes the runs in a sandbox that have control groups, and returns their number.
-func (r *running) freeze(sandbox string) (thaw func() error, n int) {
+// Freeze freezes the runs in a sandbox that have control groups, and returns their number.
+func (r *Freezer) Freeze(sandbox string) (thaw func() error, n int) {
 	var cmds []*nsjail.Cmd
 	for key, in := range r.in.Range {
 		if cmd := key.(*nsjail.Cmd); in == sandbox {

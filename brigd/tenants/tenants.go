@@ -1,4 +1,6 @@
-package engine
+// Package tenants keeps the change sets of runs by owner: each owner has a store of package changes, and an account,
+// which several owners may share, has bounds.
+package tenants
 
 import (
 	"crypto/sha256"
@@ -19,7 +21,7 @@ import (
 	"brig/internal/words"
 )
 
-// Bounds of the change sets of one account (Caller.Key). The oldest sets that exceed them are removed.
+// Bounds of the change sets of one account (engine.Caller.Key). The oldest sets that exceed them are removed.
 const (
 	MaxChanges      = 100
 	MaxChangesBytes = 1 << 30
@@ -28,31 +30,31 @@ const (
 	sweepEvery      = 24 * time.Hour
 )
 
-// owner identifies the change sets in one directory: those of an agent, made with one token or with none.
-type owner struct {
+// Owner identifies the change sets in one directory: those of an agent, made with one token or with none.
+type Owner struct {
 	Agent   string   `json:"agent"`
 	Chain   []string `json:"chain,omitempty"` // the ids of the token's blocks
 	Account string   `json:"account"`
 }
 
-// tenants keeps change sets by owner, each in a store of its own: DIR/HASH, with the owner in DIR/HASH.json. A store
+// Tenants keeps change sets by owner, each in a store of its own: DIR/HASH, with the owner in DIR/HASH.json. A store
 // is removed when its last user releases it and it is empty.
-type tenants struct {
+type Tenants struct {
 	dir string
 
 	mu    sync.Mutex
-	all   map[string]owner // by the hash
+	all   map[string]Owner // by the hash
 	busy  map[string]int
 	swept time.Time // when the sets of all owners were looked at
 }
 
-func (o owner) hash() string {
+func (o Owner) hash() string {
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{o.Agent, o.Account}, o.Chain...), "\x00")))
 	return hex.EncodeToString(sum[:16])
 }
 
-// openTenants reads the list of owners from a directory. The directory belongs to brigd alone (changes.Open).
-func openTenants(dir string) (*tenants, error) {
+// Open reads the list of owners from a directory. The directory belongs to brigd alone (changes.Open).
+func Open(dir string) (*Tenants, error) {
 	if dir == "" {
 		var err error
 		if dir, err = changes.DefaultDir(); err != nil {
@@ -71,10 +73,10 @@ func openTenants(dir string) (*tenants, error) {
 	if err := store.Close(); err != nil {
 		return nil, err
 	}
-	t := &tenants{dir: dir, all: map[string]owner{}, busy: map[string]int{}}
+	t := &Tenants{dir: dir, all: map[string]Owner{}, busy: map[string]int{}}
 	list, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	for _, file := range list {
-		var o owner
+		var o Owner
 		text, rerr := os.ReadFile(file)
 		if rerr == nil {
 			rerr = json.Unmarshal(text, &o)
@@ -94,7 +96,7 @@ func openTenants(dir string) (*tenants, error) {
 
 // sweep removes the sets of all owners that are too old: an owner may never run anything again. It is called at the
 // start, and once a day when a set is kept.
-func (t *tenants) sweep() error {
+func (t *Tenants) sweep() error {
 	t.mu.Lock()
 	due := time.Since(t.swept) > sweepEvery
 	if due {
@@ -105,8 +107,8 @@ func (t *tenants) sweep() error {
 		return nil
 	}
 	var errs []error
-	for _, o := range t.list(func(owner) bool { return true }) {
-		store, done, err := t.use(o, false)
+	for _, o := range t.List(func(Owner) bool { return true }) {
+		store, done, err := t.Use(o, false)
 		if store != nil {
 			_, err = store.Expire()
 			done()
@@ -116,8 +118,8 @@ func (t *tenants) sweep() error {
 	return errors.Join(errs...)
 }
 
-// use opens an owner's store. If it is missing, use creates it if make is set, and otherwise returns a nil store.
-func (t *tenants) use(o owner, make bool) (store *changes.Store, done func(), err error) {
+// Use opens an owner's store. If it is missing, Use creates it if make is set, and otherwise returns a nil store.
+func (t *Tenants) Use(o Owner, make bool) (store *changes.Store, done func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	name := o.hash()
@@ -150,8 +152,11 @@ func (t *tenants) use(o owner, make bool) (store *changes.Store, done func(), er
 	return store, func() { t.release(name, store) }, nil
 }
 
+// Dir returns the directory.
+func (t *Tenants) Dir() string { return t.dir }
+
 // release closes a store. If it is empty and has no other user, release removes it.
-func (t *tenants) release(name string, store *changes.Store) {
+func (t *Tenants) release(name string, store *changes.Store) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	sets, err := store.List()
@@ -166,8 +171,8 @@ func (t *tenants) release(name string, store *changes.Store) {
 	}
 }
 
-// list returns the owners that a function selects, in a fixed order.
-func (t *tenants) list(want func(owner) bool) (list []owner) {
+// List returns the owners that a function selects, in a fixed order.
+func (t *Tenants) List(want func(Owner) bool) (list []Owner) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(t.all)) {
@@ -178,16 +183,16 @@ func (t *tenants) list(want func(owner) bool) (list []owner) {
 	return list
 }
 
-// trim removes the oldest sets of an account that exceed its bounds. The Limits of a store do so for each owner.
-func (t *tenants) trim(account string) error {
+// Trim removes the oldest sets of an account that exceed its bounds. The Limits of a store do so for each owner.
+func (t *Tenants) Trim(account string) error {
 	errs := []error{t.sweep()}
-	owners := t.list(func(o owner) bool { return o.Account == account })
+	owners := t.List(func(o Owner) bool { return o.Account == account })
 	if len(owners) < 2 {
 		return errors.Join(errs...)
 	}
 	var sets []*changes.Set
 	for _, o := range owners {
-		store, done, err := t.use(o, false)
+		store, done, err := t.Use(o, false)
 		if store == nil {
 			errs = append(errs, err)
 			continue

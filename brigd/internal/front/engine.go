@@ -1,0 +1,66 @@
+package front
+
+import (
+	"context"
+	"io"
+	"io/fs"
+
+	"brig/brigd/engine"
+)
+
+// Engine is what requests reach: an *engine.Engine, or one whose sandboxes are elsewhere. A caller sees the text of an
+// error only if it is a *job.Refusal; others are internal errors.
+type Engine interface {
+	Runner
+	Offers
+	ChangeSets
+	Boxes
+	Snapshotter
+	Files
+}
+
+// Runner runs requests.
+type Runner interface {
+	Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response
+}
+
+// Offers lists what a request may name.
+type Offers interface {
+	Languages() []engine.Language
+	Images(c engine.Caller) []engine.ImageInfo
+	Shares(c engine.Caller) []engine.ShareInfo
+}
+
+// ChangeSets has what runs have changed in copies of shares.
+type ChangeSets interface {
+	Changes(c engine.Caller) ([]engine.ChangeSet, error)
+	DiffChanges(c engine.Caller, id string, paths []string) ([]byte, error)
+	ApplyChanges(c engine.Caller, id string, r *engine.ApplyRequest) (*engine.Applied, error)
+	DiscardChanges(c engine.Caller, id string) error
+}
+
+// Boxes makes, describes and deletes sandboxes.
+type Boxes interface {
+	CreateSandbox(ctx context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo, error)
+	Sandboxes(c engine.Caller) ([]engine.SandboxInfo, error)
+	Sandbox(c engine.Caller, id string) (*engine.SandboxInfo, error)
+	DeleteSandbox(c engine.Caller, id string) error
+}
+
+// Snapshotter makes, lists and deletes snapshots of sandboxes.
+type Snapshotter interface {
+	Snapshot(c engine.Caller, id string) (*engine.SnapshotInfo, error)
+	Snapshots(c engine.Caller) ([]engine.SnapshotInfo, error)
+	DeleteSnapshot(c engine.Caller, id string) error
+}
+
+// Files has the files of sandboxes.
+type Files interface {
+	PutFile(c engine.Caller, id, path string, r io.Reader, mode fs.FileMode) (*engine.FileInfo, error)
+	GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error)
+	PutTree(c engine.Caller, id, path string, r io.Reader) (*engine.TreeStats, error)
+	GetTree(c engine.Caller, id, path string, w io.Writer, max int64) (*engine.TreeStats, error)
+	ListFiles(c engine.Caller, id, path string, recursive bool, after string) ([]engine.FileInfo, bool, error)
+	DeleteFile(c engine.Caller, id, path string) error
+	Allowed(c engine.Caller, id, path string, write bool) (bool, error)
+}
