@@ -48,6 +48,9 @@ func brigBinary(t *testing.T) string {
 // TestScript runs the stories against the real binary, since a jail takes over its process before Go starts.
 func TestScript(t *testing.T) { tell(t, "script") }
 
+// TestAloneScript runs the stories of what all jails of a user share.
+func TestAloneScript(t *testing.T) { tell(t, "script-alone") }
+
 // TestLearnScript runs the stories of what brig learn finds out about programs that many people have.
 func TestLearnScript(t *testing.T) {
 	long.Test(t)
