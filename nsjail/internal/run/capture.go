@@ -72,8 +72,8 @@ func (c *capture) over() { _ = c.src.SetReadDeadline(time.Unix(1, 0)) }
 // mostLeft is the maximum to read from a terminal at the end: its buffers hold 64 KiB.
 const mostLeft = 128 << 10
 
-// drain reads the remaining content of the stream. It does not hold the descriptor while it passes a piece on, because
-// write closes the stream where nobody reads the copy, and Close waits for all who hold it.
+// drain reads the remaining content of the stream. It does not hold the descriptor while it passes a piece on: if
+// the copy has lost its reader, write closes the stream, and Close waits until no call holds the descriptor.
 func (c *capture) drain(buf []byte) error {
 	left := mostLeft
 	err := sys.Control(c.src, func(fd int) (err error) {
@@ -82,14 +82,17 @@ func (c *capture) drain(buf []byte) error {
 		}
 		return err
 	})
-	for n := 1; left > 0 && n > 0 && err == nil; left -= n {
+	for left > 0 && err == nil {
+		n := 0 // also where the stream is closed, and nothing is called
 		err = sys.Control(c.src, func(fd int) (err error) {
 			n, err = unix.Read(fd, buf[:min(left, len(buf))])
 			return err
 		})
-		if n > 0 {
-			c.pass(buf[:n])
+		if n <= 0 {
+			break
 		}
+		c.pass(buf[:n])
+		left -= n
 	}
 	if err == unix.EAGAIN {
 		return nil

@@ -160,6 +160,21 @@ func TestCaptureReadsThroughAGrowingBuffer(t *testing.T) {
 	}
 }
 
+// TestTheEndCountsOnce: more is left than is read at once, and the reader goes with the first piece. That piece is
+// counted once.
+func TestTheEndCountsOnce(t *testing.T) {
+	r, w, err := os.Pipe()
+	must.Do(t, err)
+	defer r.Close()
+	defer w.Close()
+	must.Get(w.Write(make([]byte, 48<<10)))(t)
+	c := &capture{src: r, dst: failing{unix.EPIPE}}
+	buf := make([]byte, 32<<10)
+	if err := c.drain(buf); !errors.Is(err, os.ErrClosed) || c.total != int64(len(buf)) {
+		t.Errorf("%v, %d bytes, want %d", err, c.total, len(buf))
+	}
+}
+
 // TestTheEndWithoutAReader: the output that is left when the jail ends has no reader any more, and the end does not
 // wait for one.
 func TestTheEndWithoutAReader(t *testing.T) {
