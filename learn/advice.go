@@ -19,7 +19,7 @@ import (
 	"brig/nsjail/spec"
 )
 
-// Power is what a change gives the payload, in ascending order.
+// Power is what a change lets the payload have; a later constant is more.
 type Power int
 
 // The powers.

@@ -25,7 +25,7 @@ func (e *Entry) Is(name string) bool { return string(e.name) == name }
 const EntriesSize = 8192
 
 // Entries reads an open directory from its offset, without "." and "..": getdents64(2). An error is the last pair.
-// Unlike os.File.ReadDir it allocates nothing for a name that nobody asks for.
+// Unlike os.File.ReadDir it allocates only for names that are read by Entry.Name.
 func Entries(fd int, buf []byte) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		e := Entry{Dir: fd}

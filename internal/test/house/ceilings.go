@@ -20,7 +20,7 @@ var (
 	OfFields  = Kind{"fields of a type with eight methods or more", Fields, 20}
 	// Files that use one another in a circle can be read, tested and changed only together.
 	OfCircles = Kind{"files in the largest circle of a package", Circle, 8}
-	// A room of more is read by nobody as a whole.
+	// Nobody reads a larger package as a whole.
 	OfLines = Kind{"hundreds of lines of a package", Hundreds, 20}
 	// What an embedder is shown.
 	OfNames = Kind{"exported names", Exported, 110}

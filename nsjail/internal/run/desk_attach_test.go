@@ -60,8 +60,8 @@ func TestKeysWaitForTheForeground(t *testing.T) {
 	<-done
 }
 
-// TestKeysDoNotWaitForEver: a key goes on where nobody hands the foreground over: to a terminal without a session, and
-// after the end.
+// TestKeysDoNotWaitForEver: a key is passed on at once to a terminal without a session, and after the end, where nobody
+// hands the foreground over.
 func TestKeysDoNotWaitForEver(t *testing.T) {
 	m := must.Get(unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0))(t)
 	d := &desk{in: -1, master: os.NewFile(uintptr(m), "ptmx"), slave: -1, attached: true}

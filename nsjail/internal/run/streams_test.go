@@ -44,8 +44,8 @@ func kind(t *testing.T, f *os.File) string {
 	return kind
 }
 
-// A file of the caller's is opened again where that is safe, and copied where it is not; what is no file is copied, and
-// what is not set is /dev/null.
+// A file of the caller's is opened again where that is safe, and copied where it is not. What is no file is copied. A stream
+// that is not set is /dev/null.
 func TestOpen(t *testing.T) {
 	file := must.Get(os.Create(filepath.Join(t.TempDir(), "f")))(t)
 	defer file.Close()
@@ -127,7 +127,7 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error)  { return 0, f.err }
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// A stream that cannot be copied is an error with its name; one that nobody reads is none.
+// A copy that fails is an error with the stream's name. A reader that has gone is no error.
 func TestErr(t *testing.T) {
 	for name, c := range map[string]struct {
 		in, out error
