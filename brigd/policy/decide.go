@@ -68,7 +68,7 @@ func (p *Policy) judge(j *job.Job, v *view) *job.Refusal {
 	if len(problems) > 0 {
 		return p.refusal(strings.SplitN(problems[0], ":", 2)[0], "invalid_policy",
 			"the policy itself is not valid: "+problems[0],
-			"Tell the operator to correct the policy; brig policy lint names every problem.")
+			"Tell the operator to correct the policy; brigd policy lint names every problem.")
 	}
 	s := &j.Spec
 	if r := cmp.Or(p.program(j, v), p.root(j, v), p.mounts(s, v)); r != nil {

@@ -78,7 +78,8 @@ func noWords(list []string, usage string) error {
 }
 
 // daemon returns a command that brigd performs, because its code would slow down each start of brig. It executes the
-// brigd beside this program, or else the one on PATH.
+// brigd beside this program, or else the one on PATH. What brigd does for its own callers is no command of brig: see
+// Neighbour in program.
 func daemon(name, args, what string) cli.Command {
 	return cli.Command{Name: name, Args: args, What: what + " (brigd " + name + ")",
 		Run: func(args []string, std cli.Stdio) int { return execDaemon(name, args, std) }}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"errors"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,6 +58,26 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
+// A command of brigd is refused with the line to write. brig executes brigd for none of them.
+func TestWordsOfBrigd(t *testing.T) {
+	for line, want := range map[string]string{
+		"serve":             `brig: "serve" is a command of brigd; write brigd serve`,
+		"policy list":       `brig: "policy" is a command of brigd; write brigd policy`,
+		"queue --help":      `brig: "queue" is a command of brigd; write brigd queue`,
+		"help mcp":          `brig: help: "mcp" is a command of brigd; write brigd help mcp`,
+		"help image --help": "",
+	} {
+		out, err := exec.Command(brigBinary(t), strings.Fields(line)...).CombinedOutput()
+		code := 0
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			code = exit.ExitCode()
+		}
+		if want != "" && (string(out) != want+"\n" || code != cli.ExitUsage) || want == "" && code != 0 {
+			t.Errorf("%s: %q, %d", line, out, code)
+		}
+	}
+}
+
 // The examples of help are command lines that parse.
 func TestExamplesParse(t *testing.T) {
 	for _, e := range examples() {
@@ -79,9 +101,6 @@ func TestCompletion(t *testing.T) {
 		"brig completion f":                   "fish",
 		"brig doctor --j":                     "--json",
 		"brig doctor --del":                   "--delegate",
-		"brig policy li":                      "list lint",
-		"brig token at":                       "attenuate",
-		"brig audit v":                        "verify",
 		"brig help lim":                       "limits",
 		"brig run --seccomp s":                "strict files",
 		"brig gc --cg":                        "--cgroup-parent",

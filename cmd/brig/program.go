@@ -33,21 +33,15 @@ func program() *cli.Program {
 			{Name: "bwrap", Args: "[OPTION...] [--] COMMAND [ARG...]", Run: bwrap.Main, Foreign: true,
 				What: "take bubblewrap's command line, as when called by that name; /usr/share/doc/brig/docs/bwrap.md"},
 			daemon("image", "pull|import|list|inspect|rm|prune|export|commit [ARG...]", "bring, show and remove images"),
-			daemon("policy", "list|show|schema|lint|diff|explain [ARG...]", "check and compare what agents may do"),
-			daemon("token", "keygen|mint|attenuate|inspect|verify|revoke [ARG...]", "make and narrow capability tokens"),
-			daemon("audit", "verify|show [ARG...]", "check and read an audit log"),
-			daemon("serve", "[FLAG...]", "run jails for programs that ask by HTTP"),
-			daemon("worker", "[FLAG...]", "run jails for a queue of brigds"),
-			daemon("submit", "[FLAG...] -- COMMAND [ARG...]", "put a command into a queue"),
-			daemon("map", "[FLAG...] --jobs FILE --out FILE", "run many jobs by a brigd"),
-			daemon("queue", "[FLAG...] [result|cancel|requeue ID]", "show a queue"),
-			daemon("mcp", "[FLAG...]", "run jails for a model that asks by MCP"),
 		},
 		Examples: examples,
 		Topics:   topics(), Try: "brig run -- COMMAND", TryFlag: "brig run --timeout 30s -- id",
 		Otherwise: "to run it in a jail write brig run -- ",
 		HelpEnd: "brig help COMMAND lists the flags; brig help net, limits or seccomp is about these. " +
-			"brig man | man -l - is the manual page.",
+			"brig man | man -l - is the manual page.\n" +
+			"Agents and other programs are served by brigd: brigd help lists serve, mcp, policy, token, audit, queue and more.",
+		Neighbour: cli.Neighbour{Name: "brigd", Commands: []string{"serve", "mcp", "worker", "policy", "token", "audit",
+			"yaml", "submit", "map", "queue"}},
 		Manual: cli.Manual{Section: "1", Book: "User Commands", Of: "explain", // which has all flags
 			Description: description, Options: options, Rest: manualRest},
 	}
@@ -130,7 +124,8 @@ func printSpec(inv *invocation, std cli.Stdio) int {
 // description is the text of the section DESCRIPTION of brig(1).
 const description = "brig runs a command in Linux namespaces of its own, on a read-only root made of the host's " +
 	"/usr, without network, without capabilities, behind a system-call filter and with limits. It needs no daemon and " +
-	"no root. What the machine cannot give, brig refuses to go without, unless --optional says so."
+	"no root. What the machine cannot give, brig refuses to go without, unless --optional says so. " +
+	"Agents and other programs are served by brigd(8)."
 
 // options is the introduction of the section OPTIONS.
 const options = "These are the flags of run, explain and spec. A flag is written --name VALUE or --name=VALUE; " +

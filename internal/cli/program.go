@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,7 @@ type Program struct {
 	TryFlag   string // a command line with a flag
 	Otherwise string // what to do with a word that is not a command; "" lists the commands
 	HelpEnd   string // the last line of help
+	Neighbour Neighbour
 
 	// WordsOnly omits the flags of Plain commands from help, and lets completion offer files after their first word.
 	WordsOnly bool
@@ -60,6 +62,20 @@ const (
 	Payload             // flags, then a command line for a jail; such commands have the same flags
 	Service             // flags only, which have a Path in a file of settings
 )
+
+// Neighbour is another program and its commands, for a caller who has written one of them after this program's name.
+type Neighbour struct {
+	Name     string
+	Commands []string
+}
+
+// instead returns the command line of the neighbour's command that a word is, or "".
+func (n *Neighbour) instead(word string) string {
+	if slices.Contains(n.Commands, word) {
+		return n.Name + " " + word
+	}
+	return ""
+}
 
 // Example is an example command line and its description. It belongs to the command that it names, or else to that of
 // the preceding example.
@@ -139,6 +155,9 @@ func (p *Program) Main(args []string, std Stdio) int {
 		return c.Run(rest, std)
 	}
 	shown := words.Quote(word)
+	if line := p.Neighbour.instead(word); line != "" {
+		return std.Fail(shown + " is a command of " + p.Neighbour.Name + "; write " + line)
+	}
 	if strings.HasPrefix(word, "-") {
 		return std.Fail(shown + " comes too early; flags follow the command, as in " + p.TryFlag)
 	}
@@ -202,6 +221,10 @@ func (p *Program) help(args []string, std Stdio) int {
 		if t.Name == args[0] {
 			return std.Emit(t.Help())
 		}
+	}
+	if p.Neighbour.instead(args[0]) != "" {
+		return std.Fail("help: " + words.Quote(args[0]) + " is a command of " + p.Neighbour.Name + "; write " +
+			p.Neighbour.Name + " help " + args[0])
 	}
 	is := "is not a command of " + p.Name
 	if len(p.Topics) > 0 {

@@ -252,7 +252,7 @@ func TestFeatureRowsCanFail(t *testing.T) {
 	if p := good.problems(t); len(p) > 0 {
 		t.Fatal(p)
 	}
-	for _, brig := range []string{"`--timeuot`", "`brig ruin --timeout`", "`brigd serve --timeuot`", "`brig token melt`", "request `timeuot`", "Spec `limits.wall.clock`", "Spec `timeout`",
+	for _, brig := range []string{"`--timeuot`", "`brig ruin --timeout`", "`brigd serve --timeuot`", "`brigd token melt`", "request `timeuot`", "Spec `limits.wall.clock`", "Spec `timeout`",
 		"`timeout`", "`engine.Engine.Walk()`", "`POST /v1/walk`", "`sandbox_walks_total`", "tool `sandbox.privileged`", "preset `walk`", "status `walked`", " "} {
 		if bad := (row{good.asked, brig, good.test}); len(bad.problems(t)) == 0 {
 			t.Errorf("nobody notices %s", brig)

@@ -11,7 +11,7 @@ import (
 	"brig/internal/test/must"
 )
 
-// brig map runs every job once, although it is killed and brigd is, too; submit and queue speak to the same queue.
+// brigd map runs every job once, although it is killed and brigd is, too; submit and queue speak to the same queue.
 func TestQueueBatch(t *testing.T) {
 	once(t)
 	d := dir(t)

@@ -1,5 +1,5 @@
-// Package policycmd implements brigd policy, which `brig policy` executes. It lists, shows, checks, compares and
-// explains policies. It changes nothing and does not contact a running brigd.
+// Package policycmd implements brigd policy. It lists, shows, checks, compares and explains policies. It changes
+// nothing and does not contact a running brigd.
 package policycmd
 
 import (
@@ -23,13 +23,13 @@ import (
 const exitNo = 1
 
 // Usage is the help text.
-const Usage = `  brig policy list
-  brig policy lint my-policy.json
-  brig policy diff minimal python-data
-  brig policy explain python-data -- python3 -c 'print(1)'
-  brig policy explain --spec run.json browse
+const Usage = `  brigd policy list
+  brigd policy lint my-policy.json
+  brigd policy diff minimal python-data
+  brigd policy explain python-data -- python3 -c 'print(1)'
+  brigd policy explain --spec run.json browse
 
-Usage: brig policy COMMAND [FLAG...] [POLICY...]
+Usage: brigd policy COMMAND [FLAG...] [POLICY...]
 
   list                         list the profiles
   show POLICY                  print it as JSON, with what it inherits
@@ -73,7 +73,7 @@ type command struct {
 
 // verbs returns the subcommands.
 func (c *command) verbs() *verbs.Set {
-	s := &verbs.Set{Name: "brig policy", Usage: Usage}
+	s := &verbs.Set{Name: "brigd policy", Usage: Usage}
 	verb := func(word string, least, most int, args string, run func(policies []string) (answer, error), flags string) {
 		s.Verbs = append(s.Verbs, verbs.Verb{Name: word, Args: args, Least: least, Most: most, Flags: "dir json " + flags,
 			Run: func(policies []string) error {

@@ -67,7 +67,7 @@ func TestCommands(t *testing.T) {
 		code        int
 		want        []string // in stdout, or with code 125 in stderr
 	}{
-		{"help", "", []string{"--help"}, 0, []string{"Usage: brig policy COMMAND"}},
+		{"help", "", []string{"--help"}, 0, []string{"Usage: brigd policy COMMAND"}},
 		{"help of a command", "", []string{"lint", "--help"}, 0, []string{"Exit codes: 0; 1 lint"}},
 		{"list", "", []string{"list"}, 0, []string{"minimal          Read and transform text", "python-data ", "any  "}},
 		{"list of a directory", "", []string{"list", "--dir", dir}, 0, []string{`mine             my\x1b[31m own`, `bad              cannot be used: profile bad: limits: "memroy" is not a key here`}},
@@ -106,12 +106,12 @@ func TestCommands(t *testing.T) {
 		{"explain another language", "", []string{"explain", "--language", "perl", "judge"}, 1, []string{`code in "perl" is not allowed`}},
 		{"no terminal is told anything", "", []string{"explain", "minimal", "--", "\x1b[31mcat"}, 1, []string{`refused: "\x1b[31mcat" is not among`}},
 
-		{"no command", "", nil, 125, []string{"brig policy: there is no command; write one of list, show"}},
-		{"a misspelt one", "", []string{"lnit"}, 125, []string{`"lnit" is not a command of brig policy; did you mean lint?`}},
+		{"no command", "", nil, 125, []string{"brigd policy: there is no command; write one of list, show"}},
+		{"a misspelt one", "", []string{"lnit"}, 125, []string{`"lnit" is not a command of brigd policy; did you mean lint?`}},
 		{"a flag of another", "", []string{"list", "--strict"}, 125, []string{`list: "--strict" is not a flag; `}},
-		{"one policy for diff", "", []string{"diff", "minimal"}, 125, []string{"diff: write brig policy diff POLICY POLICY;"}},
-		{"none for show", "", []string{"show"}, 125, []string{"show: write brig policy show POLICY;"}},
-		{"two for show", "", []string{"show", "minimal", "build"}, 125, []string{`show: write brig policy show POLICY;`}},
+		{"one policy for diff", "", []string{"diff", "minimal"}, 125, []string{"diff: write brigd policy diff POLICY POLICY;"}},
+		{"none for show", "", []string{"show"}, 125, []string{"show: write brigd policy show POLICY;"}},
+		{"two for show", "", []string{"show", "minimal", "build"}, 125, []string{`show: write brigd policy show POLICY;`}},
 		{"an unknown profile", "", []string{"show", "nobody"}, 125, []string{"there is no profile nobody; write one of any, browse"}},
 		{"a name with ..", "", []string{"show", "..json"}, 125, []string{"no such file"}},
 		{"a file that is not there", "", []string{"show", "./nobody"}, 125, []string{"open ./nobody: no such file or directory; name a file"}},

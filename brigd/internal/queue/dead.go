@@ -46,7 +46,7 @@ func (d *delivery) bury(reason string) {
 	d.dead.Add(1)
 	d.Queue.o.Logger.Error("a run is given up", "run", id, "reason", reason)
 	d.finish(d.j.refuse(d.Queue.o.Record, &job.Refusal{Code: givenUp, Layer: "queue", Message: reason,
-		NextSteps: []string{"look for what it does to the machine that runs it", "brig queue requeue " + id +
+		NextSteps: []string{"look for what it does to the machine that runs it", "brigd queue requeue " + id +
 			" lets it run again"}}))
 }
 
@@ -113,7 +113,7 @@ func (q *Queue) Requeue(ctx context.Context, id string) error {
 	old, err := s.GetLastMsgForSubject(ctx, deadSubject+id)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return &job.Refusal{Code: "run_unknown", Layer: "request", Message: "no run with this id was given up",
-			NextSteps: []string{"brig queue lists them"}}
+			NextSteps: []string{"brigd queue lists them"}}
 	}
 	if err != nil {
 		return err
