@@ -53,7 +53,7 @@ func TestCeilings(t *testing.T) {
 			"nsjail":                    55,
 			"nsjail/internal/host":      38,
 			"nsjail/internal/plan":      36,
-			"nsjail/internal/run":       21,
+			"nsjail/internal/run":       20,
 			"nsjail/spec":               26,
 			"seccomp":                   25,
 		}},

@@ -36,6 +36,7 @@ const (
 	jobs    = "brig/brigd/job"
 	shown   = "brig/nsjail/explain"
 	steps   = "brig/nsjail/steps"
+	storage = "brig/internal/store"
 )
 
 // ground are the packages that every other may import.
@@ -56,6 +57,7 @@ var ours = map[string][]string{
 	"brig/internal/sys":          {},
 	"brig/internal/owned":        {"brig/internal/sys"},
 	"brig/internal/words":        {},
+	storage:                      {},
 	"brig/internal/repository":   {"brig/internal/gitdata"},
 	"brig/internal/gitdata":      {},
 	"brig/gitview":               {"brig/internal/gitdata", "brig/internal/repository", "brig/nsjail", specs},
@@ -88,13 +90,13 @@ var ours = map[string][]string{
 	planner:                      {program, tricks, specs, host, ops, starter, "brig/cgroup", "brig/landlock", "brig/netns", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	ordered:                      {program, specs, host, ops, planner, starter, "brig/netns", "brig/rootfs", steps},
 	warm:                         {program, specs, host, planner, doctor, starter},
-	keeper:                       {specs, starter},
-	ghost:                        {specs},
+	keeper:                       {specs, starter, storage},
+	ghost:                        {specs, storage},
 	doctor:                       {specs, host, "brig/landlock", "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	"brig/denial":                {"brig/netns/egress", "brig/netns/egress/policy", "brig/seccomp"},
 	relay:                        {specs, starter, "brig/netns", "brig/netns/egress"},
 	"brig/nsjail":                {"brig/denial", program, specs, host, ops, planner, ordered, warm, keeper, ghost, relay, doctor, starter, "brig/cgroup", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp", steps},
-	"brig/brigd/keep":            {},
+	"brig/brigd/keep":            {storage},
 	"brig/brigd/tenants":         {"brig/changes"},
 	"brig/brigd/freezer":         {"brig/nsjail", jobs},
 	"brig/brigd/lease":           {"brig/nsjail", "brig/brigd/token", jobs},

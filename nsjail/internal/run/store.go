@@ -6,9 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
-	"brig/internal/owned"
+	"brig/internal/store"
 	"brig/internal/sys"
 
 	"golang.org/x/sys/unix"
@@ -18,26 +17,31 @@ import (
 // overlay. The keeper holds a lock on it (flock(2)), which ends with the keeper: an unlocked one is an orphan.
 type Store struct {
 	Path   string
-	Dir    *os.File // open and locked
-	Target string   // where the payload sees the mount
-	Most   Usage    // what the changes may take
-	places *os.File // the directory of all stores
-	floor  uint64   // Low reports whether less is available, in blocks
+	Dir    *os.File   // open and locked
+	Target string     // where the payload sees the mount
+	Most   Usage      // what the changes may take
+	places *store.Dir // the directory of all stores
+	floor  uint64     // Low reports whether less is available, in blocks
 }
 
 // NewStore makes a store below a directory, which it makes too if it does not exist, and removes the orphans there. uid
 // and gid are the host ids of the payload, mode is that of the upper directory.
 func NewStore(below string, uid, gid int, mode uint32) (*Store, error) {
+	if err := sys.MakeStore(below, sys.StoreMode()); err != nil {
+		return nil, err
+	}
 	places, err := openStores(below)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{places: places}
-	if err = s.make(below); err == nil {
+	name, dir, err := places.Draft(names())
+	if err == nil {
+		s.Path, s.Dir = filepath.Join(below, name), dir
 		err = s.fill(uid, gid, mode)
 	}
 	if err == nil {
-		_, _, err = sweep(places, below)
+		_, _, err = places.Sweep(orphan)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Remove())
@@ -45,36 +49,14 @@ func NewStore(below string, uid, gid int, mode uint32) (*Store, error) {
 	return s, nil
 }
 
-func openStores(below string) (*os.File, error) {
-	if err := sys.MakeStore(below, sys.StoreMode()); err != nil {
-		return nil, err
-	}
-	return os.OpenFile(below, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+func openStores(below string) (*store.Dir, error) {
+	return store.Open(below, unix.O_NOFOLLOW, store.Writing)
 }
 
-// make makes and locks the directory, while the lock on the directory of all stores keeps others from taking it for an
-// orphan.
-func (s *Store) make(below string) error {
-	if err := lock(s.places, unix.LOCK_EX); err != nil {
-		return err
-	}
-	defer lock(s.places, unix.LOCK_UN) //nolint:errcheck // it cannot fail
-	at := int(s.places.Fd())
-	for n := os.Getpid(); ; n++ { // a process has several, and a pid comes again
-		name := strconv.Itoa(n)
-		err := unix.Mkdirat(at, name, 0o700)
-		if err == unix.EEXIST {
-			continue
-		}
-		if err != nil {
-			return &os.PathError{Op: "mkdir", Path: filepath.Join(below, name), Err: err}
-		}
-		s.Path = filepath.Join(below, name)
-		if s.Dir, err = openDir(at, name, s.Path); err != nil {
-			return err
-		}
-		return lock(s.Dir, unix.LOCK_EX|unix.LOCK_NB)
-	}
+// names returns the pid of this process and the numbers after it: a process has several stores, and a pid comes again.
+func names() func() string {
+	n := os.Getpid() - 1
+	return func() string { n++; return strconv.Itoa(n) }
 }
 
 // fill makes the two directories. It returns an error if the file system has no extended attributes of users, without
@@ -110,7 +92,7 @@ func (s *Store) fill(uid, gid int, mode uint32) (err error) {
 func (s *Store) Remove() error {
 	var err error
 	if s.Path != "" {
-		err = owned.Remove(int(s.places.Fd()), filepath.Base(s.Path))
+		err = s.places.Drop(filepath.Base(s.Path))
 	}
 	if s.Dir != nil {
 		err = errors.Join(err, s.Dir.Close())
@@ -124,20 +106,22 @@ const keptPrefix = "kept-"
 // Keep renames the store, so that it stays, and returns its new path.
 func (s *Store) Keep() (path string, err error) {
 	name := filepath.Base(s.Path)
-	path = filepath.Join(filepath.Dir(s.Path), keptPrefix+name)
+	to := keptPrefix + name
 	for n := 2; ; n++ {
-		at := int(s.places.Fd())
-		err = unix.Renameat2(at, name, at, filepath.Base(path), unix.RENAME_NOREPLACE)
-		if err != unix.EEXIST {
-			return path, errors.Join(os.NewSyscallError("renameat2", err), s.Dir.Close(), s.places.Close())
+		err = s.places.Move(name, to)
+		if !errors.Is(err, unix.EEXIST) {
+			return filepath.Join(filepath.Dir(s.Path), to), errors.Join(err, s.Dir.Close(), s.places.Close())
 		}
-		path = filepath.Join(filepath.Dir(s.Path), fmt.Sprintf("%s%s-%d", keptPrefix, name, n))
+		to = fmt.Sprintf("%s%s-%d", keptPrefix, name, n)
 	}
 }
 
+// orphan reports whether a name may be that of a store whose keeper is dead.
+func orphan(name string) bool { return !kept(name) }
+
 // SweepStores removes the orphans below a directory. busy is the number of stores that living keepers have.
 func SweepStores(below string) (removed []string, busy int, err error) {
-	places, err := os.OpenFile(below, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	places, err := openStores(below)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -145,66 +129,9 @@ func SweepStores(below string) (removed []string, busy int, err error) {
 		return nil, 0, err
 	}
 	defer places.Close()
-	return sweep(places, below)
-}
-
-func sweep(places *os.File, below string) (removed []string, busy int, err error) {
-	orphans, busy, err := findOrphans(places)
-	for name, f := range orphans {
-		if rerr := owned.Remove(int(places.Fd()), name); rerr != nil {
-			err = errors.Join(err, &os.PathError{Op: "remove", Path: filepath.Join(below, name), Err: rerr})
-		} else {
-			removed = append(removed, filepath.Join(below, name))
-		}
-		f.Close()
+	removed, busy, err = places.Sweep(orphan)
+	for i, name := range removed {
+		removed[i] = filepath.Join(below, name)
 	}
 	return removed, busy, err
-}
-
-// findOrphans locks the stores that no process has locked.
-func findOrphans(places *os.File) (orphans map[string]*os.File, busy int, err error) {
-	orphans = map[string]*os.File{}
-	if err := lock(places, unix.LOCK_EX); err != nil {
-		return nil, 0, err
-	}
-	defer lock(places, unix.LOCK_UN) //nolint:errcheck // it cannot fail
-	names, err := owned.Names(int(places.Fd()))
-	for _, name := range names {
-		if strings.HasPrefix(name, keptPrefix) {
-			continue
-		}
-		f, oerr := openDir(int(places.Fd()), name, name)
-		switch {
-		case errors.Is(oerr, unix.ENOENT), errors.Is(oerr, unix.ENOTDIR): // it has ended meanwhile, or is no store
-		case oerr != nil:
-			err = errors.Join(err, oerr)
-		case lock(f, unix.LOCK_EX|unix.LOCK_NB) != nil:
-			busy++
-			f.Close()
-		case !isAt(f, places, name): // its keeper has removed it, and the next store may get its name
-			f.Close()
-		default:
-			orphans[name] = f
-		}
-	}
-	return orphans, busy, err
-}
-
-// isAt reports whether a file still has its name in a directory.
-func isAt(f, dir *os.File, name string) bool {
-	var st, now unix.Stat_t
-	err := errors.Join(unix.Fstat(int(f.Fd()), &st), unix.Fstatat(int(dir.Fd()), name, &now, unix.AT_SYMLINK_NOFOLLOW))
-	return err == nil && st.Dev == now.Dev && st.Ino == now.Ino
-}
-
-func openDir(at int, name, path string) (*os.File, error) {
-	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	return os.NewFile(uintptr(fd), path), nil
-}
-
-func lock(f *os.File, how int) error {
-	return os.NewSyscallError("flock", sys.Flock(f, how))
 }

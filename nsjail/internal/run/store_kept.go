@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"brig/internal/owned"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -22,7 +20,7 @@ type Kept struct {
 
 // KeptStores lists the stores below a directory that stay.
 func KeptStores(below string) (list []Kept, err error) {
-	places, err := os.OpenFile(below, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	places, err := openStores(below)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -30,31 +28,29 @@ func KeptStores(below string) (list []Kept, err error) {
 		return nil, err
 	}
 	defer places.Close()
-	names, err := owned.Names(int(places.Fd()))
+	names, err := places.Names(kept)
 	for _, name := range names {
-		var st unix.Stat_t
-		if !strings.HasPrefix(name, keptPrefix) ||
-			unix.Fstatat(int(places.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
-			continue
+		if st, err := places.Stat(name); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			list = append(list, Kept{name, filepath.Join(below, name, "upper"), time.Unix(st.Ctim.Unix())}) // of the rename
 		}
-		list = append(list, Kept{name, filepath.Join(below, name, "upper"), time.Unix(st.Ctim.Unix())}) // of the rename
 	}
 	return list, err
 }
 
 // RemoveKept removes a store that stays.
 func RemoveKept(below, name string) error {
-	if !strings.HasPrefix(name, keptPrefix) || strings.ContainsAny(name, "/\x00") {
+	if !kept(name) || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%q is not the name of changes that were kept", name)
 	}
-	places, err := os.OpenFile(below, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	places, err := openStores(below)
 	if err != nil {
 		return err
 	}
 	defer places.Close()
-	var st unix.Stat_t
-	if err := unix.Fstatat(int(places.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return &os.PathError{Op: "stat", Path: filepath.Join(below, name), Err: err}
+	if _, err := places.Stat(name); err != nil {
+		return err
 	}
-	return owned.Remove(int(places.Fd()), name)
+	return places.Drop(name)
 }
+
+func kept(name string) bool { return strings.HasPrefix(name, keptPrefix) }

@@ -1,0 +1,169 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"brig/internal/owned"
+	"brig/internal/sys"
+)
+
+// ErrBusy is the error for what another process holds.
+var ErrBusy = errors.New("another process is at work on it")
+
+// lock is flock(2).
+func lock(f *os.File, how int) error {
+	err := sys.Flock(f, how)
+	if err == unix.EWOULDBLOCK {
+		return ErrBusy
+	}
+	return os.NewSyscallError("flock", err)
+}
+
+// Hold opens a file or directory, and locks it until it is closed: flock(2). The error is fs.ErrNotExist also where
+// another process has removed or replaced it meanwhile, and ErrBusy where how has LOCK_NB and another process has the
+// lock.
+func (d *Dir) Hold(name string, flags, how int) (f *os.File, err error) {
+	if f, err = d.Open(name, flags); err != nil {
+		return nil, err
+	}
+	err = d.At(func(dir int) error { return take(f, dir, name, how) })
+	return whole(f, err)
+}
+
+// Hold is Dir.Hold for a path, whose last component is no link.
+func Hold(path string, flags, how int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	return whole(f, take(f, unix.AT_FDCWD, path, how))
+}
+
+// whole returns a file, or closes it if there is an error.
+func whole(f *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// take locks an open file that must have its name still.
+func take(f *os.File, dir int, name string, how int) error {
+	if err := lock(f, how); err != nil {
+		return err
+	}
+	var st, now unix.Stat_t
+	err := sys.Control(f, func(fd int) error { return unix.Fstat(fd, &st) })
+	if err == nil {
+		err = unix.Fstatat(dir, name, &now, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	if err == nil && (st.Dev != now.Dev || st.Ino != now.Ino) {
+		err = unix.ENOENT
+	}
+	if err != nil {
+		return &fs.PathError{Op: "hold", Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
+// maxStolen bounds Draft: one draft that another process takes for a dead one's is chance.
+const maxStolen = 100
+
+// Draft makes a directory with the next name that does not exist, and holds it. Before it does, another process may
+// remove it as if it were a dead one's; then it takes the next name.
+func (d *Dir) Draft(next func() string) (name string, held *os.File, err error) {
+	for stolen := 0; stolen < maxStolen; {
+		name = next()
+		err = d.At(func(dir int) error { return unix.Mkdirat(dir, name, 0o700) })
+		if err == unix.EEXIST {
+			continue
+		}
+		if err != nil {
+			return "", nil, d.fail("mkdir", name, err)
+		}
+		held, err = d.Hold(name, unix.O_DIRECTORY, unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return name, held, nil
+		}
+		if !errors.Is(err, ErrBusy) && !errors.Is(err, fs.ErrNotExist) {
+			return "", nil, errors.Join(err, d.Drop(name)) // such as EMFILE
+		}
+		stolen++
+	}
+	return "", nil, err
+}
+
+// Publish renames a complete draft to its name, in the place of a file that had it. f is the open draft: its content,
+// or the names in a directory, are on the disk before the name is, and that when it returns.
+func (d *Dir) Publish(f *os.File, draft, name string) error {
+	err := f.Sync()
+	if err == nil {
+		err = d.Rename(draft, name)
+	}
+	if err == nil {
+		err = d.Sync()
+	}
+	return err
+}
+
+// Rename renames a thing, in the place of a file that had it.
+func (d *Dir) Rename(from, to string) error {
+	return d.fail("rename", from, d.At(func(dir int) error { return unix.Renameat(dir, from, dir, to) }))
+}
+
+// Move is Rename where nothing may have the new name yet: EEXIST.
+func (d *Dir) Move(from, to string) error {
+	return d.fail("rename", from, d.At(func(dir int) error {
+		return unix.Renameat2(dir, from, dir, to, unix.RENAME_NOREPLACE)
+	}))
+}
+
+// Drop removes a name with all that is in it, which the caller holds or nobody can. A missing one is no error.
+func (d *Dir) Drop(name string) error {
+	return d.fail("remove", name, d.At(func(dir int) error { return owned.Remove(dir, name) }))
+}
+
+// Unlink removes a file: unlinkat(2).
+func (d *Dir) Unlink(name string) error {
+	return d.fail("remove", name, d.At(func(dir int) error { return unix.Unlinkat(dir, name, 0) }))
+}
+
+// Evict removes a directory unless a process holds it: ErrBusy. gone moves it to another name first, so that nobody
+// sees part of it; nil leaves it in its place. What is no directory is ENOTDIR.
+func (d *Dir) Evict(name string, gone string) error {
+	held, err := d.Hold(name, unix.O_DIRECTORY, unix.LOCK_EX|unix.LOCK_NB)
+	if err != nil {
+		return err
+	}
+	if gone != "" {
+		if err = d.Rename(name, gone); err == nil {
+			name = gone
+		}
+	}
+	if err == nil {
+		err = d.Drop(name)
+	}
+	return errors.Join(err, held.Close())
+}
+
+// Sweep evicts the directories that ours accepts. busy is the number of those that living processes hold.
+func (d *Dir) Sweep(ours func(name string) bool) (removed []string, busy int, err error) {
+	names, err := d.Names(ours)
+	errs := []error{err}
+	for _, name := range names {
+		switch err := d.Evict(name, ""); {
+		case err == nil:
+			removed = append(removed, name)
+		case errors.Is(err, ErrBusy):
+			busy++
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR): // it has ended meanwhile, or is no thing
+		default:
+			errs = append(errs, err)
+		}
+	}
+	return removed, busy, errors.Join(errs...)
+}
