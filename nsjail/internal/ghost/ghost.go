@@ -6,10 +6,13 @@ package ghost
 
 import (
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
+	"brig/internal/store"
 	"brig/internal/sys"
 	"brig/nsjail/spec"
 
@@ -27,8 +30,9 @@ type Place struct {
 
 // Set are the ghosts of one run.
 type Set struct {
-	store   string
-	note    *os.File
+	notes   *store.Dir
+	note    *os.File // open and locked
+	name    string   // of note
 	entries []entry
 }
 
@@ -46,37 +50,62 @@ func noStore(why string) error {
 		"set XDG_STATE_HOME to a directory of yours, name the paths that exist only, or use "+spec.Unprotected())
 }
 
+// openNotes opens the directory of the notes. It returns nil if there is none.
+func openNotes(dir string) (*store.Dir, error) {
+	d, err := store.Open(dir, 0, store.Writing)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	return d, err
+}
+
 // Hold makes a ghost at each absent place, or shares that of another run. It removes the ghosts of dead runs.
 func Hold(places []Place) (*Set, error) {
-	store, err := notesDir()
-	if err == nil && !needed(store, places) {
-		return nil, nil
+	dir, err := notesDir()
+	if err != nil {
+		return nil, err
+	}
+	notes, err := openNotes(dir)
+	if err == nil && !needed(notes, places) {
+		return nil, closeNotes(notes)
 	}
 	if err == nil {
-		if err = sys.MakeStore(store, 0o700); err != nil {
-			err = noStore(err.Error())
-		}
+		err = sys.MakeStore(dir, 0o700)
+	}
+	if err == nil && notes == nil {
+		notes, err = store.Open(dir, 0, store.Writing)
 	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(noStore(err.Error()), closeNotes(notes))
 	}
-	unlock, err := lock(store)
-	if err != nil {
-		return nil, noStore(err.Error())
-	}
-	defer unlock()
-	live, _, err := sweep(store)
-	if err != nil {
-		return nil, err
-	}
-	s := &Set{store: store}
-	if err := s.make(places, live); err != nil {
-		return nil, errors.Join(err, s.drop(live))
-	}
-	if len(s.entries) == 0 {
-		return nil, nil
+	s := &Set{notes: notes}
+	if err = s.hold(places); err != nil || len(s.entries) == 0 {
+		return nil, errors.Join(err, notes.Close())
 	}
 	return s, nil
+}
+
+func closeNotes(d *store.Dir) error {
+	if d == nil {
+		return nil
+	}
+	return d.Close()
+}
+
+func (s *Set) hold(places []Place) error {
+	unlock, err := lock(s.notes)
+	if err != nil {
+		return noStore(err.Error())
+	}
+	defer unlock()
+	live, _, err := sweep(s.notes)
+	if err != nil {
+		return err
+	}
+	if err := s.make(places, live); err != nil {
+		return errors.Join(err, s.drop(live))
+	}
+	return nil
 }
 
 // make notes the ghosts, and makes them.
@@ -111,9 +140,11 @@ func (s *Set) make(places []Place, live map[key]entry) error {
 }
 
 // needed reports whether a place is absent, or there are notes of other runs.
-func needed(store string, places []Place) bool {
-	if notes, err := filepath.Glob(store + "/run-*"); err != nil || len(notes) > 0 {
-		return true
+func needed(notes *store.Dir, places []Place) bool {
+	if notes != nil {
+		if names, err := notes.Names(isNote); err != nil || len(names) > 0 {
+			return true
+		}
 	}
 	var st unix.Stat_t
 	for _, p := range places {
@@ -125,16 +156,13 @@ func needed(store string, places []Place) bool {
 }
 
 // write adds the entries to the note. A kill can cut off the last list, and leaves the one before (write(2)).
-func (s *Set) write() error {
-	if s.note == nil {
-		f, err := os.CreateTemp(s.store, "run-*")
-		if err != nil {
+func (s *Set) write() (err error) {
+	for s.note == nil {
+		s.name = notePrefix + strconv.FormatUint(uint64(rand.Uint32()), 10) // as os.CreateTemp does
+		s.note, err = s.notes.Hold(s.name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, unix.LOCK_EX)
+		if err != nil && !errors.Is(err, unix.EEXIST) {
 			return err
 		}
-		if err := sys.Flock(f, unix.LOCK_EX); err != nil {
-			return errors.Join(err, f.Close(), os.Remove(f.Name()))
-		}
-		s.note = f
 	}
 	text, err := encode(s.entries)
 	if err == nil {
@@ -153,20 +181,20 @@ func (s *Set) Release() error {
 	if s == nil {
 		return nil
 	}
-	unlock, err := lock(s.store)
+	unlock, err := lock(s.notes)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	live, err := notes(s.store, func(*os.File, []entry) error { return nil }, s.note.Name())
-	return errors.Join(err, s.drop(live))
+	live, err := notes(s.notes, func(string, []entry) {}, s.name)
+	return errors.Join(err, s.drop(live), s.notes.Close())
 }
 
 // drop removes the ghosts that are not live, and then the note.
 func (s *Set) drop(live map[key]entry) error {
 	errs := []error{removeAll(s.entries, live)}
 	if s.note != nil && errs[0] == nil { // else the next run tries again
-		errs = append(errs, os.Remove(s.note.Name()))
+		errs = append(errs, s.notes.Drop(s.name))
 	}
 	if s.note != nil {
 		errs = append(errs, s.note.Close())
@@ -188,19 +216,21 @@ func removeAll(list []entry, live map[key]entry) error {
 
 // Collect removes the ghosts of dead runs, and returns their paths.
 func Collect() (removed []string, err error) {
-	store, err := notesDir()
+	dir, err := notesDir()
 	if err != nil {
 		return nil, nil // then no run has noted any
 	}
-	if _, err := os.Stat(store); err != nil {
-		return nil, nil
+	notes, err := openNotes(dir)
+	if notes == nil {
+		return nil, err
 	}
-	unlock, err := lock(store)
+	defer notes.Close()
+	unlock, err := lock(notes)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	_, removed, err = sweep(store)
+	_, removed, err = sweep(notes)
 	slices.Sort(removed)
 	return slices.Compact(removed), err
 }

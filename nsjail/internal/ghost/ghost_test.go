@@ -279,6 +279,26 @@ func TestNoStore(t *testing.T) {
 	}
 }
 
+// TestForeignNotes: where others may write notes, or have made the directory, nothing is made and nothing removed.
+func TestForeignNotes(t *testing.T) {
+	foreign := map[string]func(store string) error{"writable": func(store string) error { return os.Chmod(store, 0o770) }}
+	if os.Geteuid() == 0 {
+		foreign["another's"] = func(store string) error { return os.Chown(store, asuser.UID, asuser.UID) }
+	}
+	for name, change := range foreign {
+		dir, store := scene(t)
+		s := hold(t, Place{Dir: dir, Name: "dead"})
+		die(t, s, s.entries)
+		must.Do(t, change(store))
+		if s, err := Hold(opened(t, []Place{{Dir: dir, Name: "x"}})); err == nil || s != nil || mode(t, dir+"/x") != 0 {
+			t.Errorf("%s: %v, %v, %s", name, s, err, mode(t, dir+"/x"))
+		}
+		if removed, err := Collect(); err == nil || len(removed) > 0 || mode(t, dir+"/dead") == 0 {
+			t.Errorf("%s: removed %q, %v", name, removed, err)
+		}
+	}
+}
+
 // TestAnotherDirectory: nothing is made by a path that leads elsewhere by now.
 func TestAnotherDirectory(t *testing.T) {
 	dir, _ := scene(t)

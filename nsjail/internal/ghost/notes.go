@@ -5,25 +5,27 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"brig/internal/store"
 	"brig/internal/sys"
 
 	"golang.org/x/sys/unix"
 )
 
+// notePrefix begins the name of a note. The rest is a number.
+const notePrefix = "run-"
+
+func isNote(name string) bool { return strings.HasPrefix(name, notePrefix) }
+
 // sweep removes the ghosts of dead runs. It returns the ghosts of living runs, and the paths that it has removed.
-func sweep(store string) (live map[key]entry, removed []string, err error) {
+func sweep(d *store.Dir) (live map[key]entry, removed []string, err error) {
 	dead := map[string][]entry{}
-	live, err = notes(store, func(f *os.File, list []entry) error {
-		dead[f.Name()] = list
-		return nil
-	}, "")
+	live, err = notes(d, func(note string, list []entry) { dead[note] = list }, "")
 	errs := []error{err}
 	for note, list := range dead {
 		if err := removeAll(list, live); errors.Is(err, unix.EACCES) {
@@ -38,42 +40,47 @@ func sweep(store string) (live map[key]entry, removed []string, err error) {
 				removed = append(removed, name)
 			}
 		}
-		errs = append(errs, os.Remove(note))
+		errs = append(errs, d.Drop(note))
 	}
 	return live, removed, errors.Join(errs...)
 }
 
 // notes reads the notes except one. It returns the ghosts of living runs, and calls visit for each note of a dead one,
 // that is, each note without a lock.
-func notes(store string, visit func(*os.File, []entry) error, except string) (live map[key]entry, err error) {
-	names, err := filepath.Glob(store + "/run-*")
+func notes(d *store.Dir, visit func(note string, list []entry), except string) (live map[key]entry, err error) {
+	names, err := d.Names(isNote)
 	live = map[key]entry{}
 	errs := []error{err}
 	for _, name := range names {
 		if name == except {
 			continue
 		}
-		f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		list, alive, err := read(d, name)
+		switch {
+		case errors.Is(err, unix.ENOENT):
+		case err != nil:
 			errs = append(errs, err)
-			continue
-		}
-		text, err := io.ReadAll(io.LimitReader(f, maxNote))
-		list := slices.DeleteFunc(decode(bytes.NewReader(text)), func(e entry) bool { return !e.plausible() })
-		errs = append(errs, err)
-		if sys.Flock(f, unix.LOCK_EX|unix.LOCK_NB) == nil {
-			errs = append(errs, visit(f, list))
-		} else {
+		case alive:
 			for _, e := range list {
 				live[e.key()] = e
 			}
+		default:
+			visit(name, list)
 		}
-		errs = append(errs, f.Close())
 	}
 	return live, errors.Join(errs...)
+}
+
+// read reads a note. Its run is alive if it has the lock.
+func read(d *store.Dir, name string) (list []entry, alive bool, err error) {
+	f, err := d.Open(name, unix.O_RDONLY)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxNote))
+	list = slices.DeleteFunc(decode(bytes.NewReader(text)), func(e entry) bool { return !e.plausible() })
+	return list, sys.Flock(f, unix.LOCK_EX|unix.LOCK_NB) != nil, err
 }
 
 // maxNote bounds the bytes that are read of a note. Three lists of spec.MaxProtected long paths are less.
@@ -111,13 +118,10 @@ func decode(note io.Reader) (list []entry) {
 }
 
 // lock waits for the lock on the notes: flock(2).
-func lock(store string) (unlock func(), err error) {
-	f, err := os.OpenFile(store+"/lock", os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+func lock(d *store.Dir) (unlock func(), err error) {
+	f, err := d.Hold("lock", unix.O_RDWR|unix.O_CREAT, unix.LOCK_EX)
 	if err != nil {
 		return nil, err
-	}
-	if err := sys.Flock(f, unix.LOCK_EX); err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	return func() { f.Close() }, nil
 }
