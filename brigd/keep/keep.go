@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,6 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/internal/store"
 	"brig/internal/sys"
 	"brig/internal/words"
 )
@@ -43,10 +43,7 @@ const Changes = ".changes"
 var name = regexp.MustCompile(`^[a-z]{2}_[a-z0-9]{1,64}(-[A-Za-z0-9-]{1,41})?$`)
 
 // Dir is an open directory. Its methods may be called concurrently, but for two that save or remove the same name.
-type Dir struct {
-	path string
-	dir  *os.File
-}
+type Dir struct{ dir *store.Dir }
 
 // Open opens a directory, and creates it if it is missing: only its last component. It removes what an earlier process
 // has not finished writing.
@@ -54,87 +51,68 @@ func Open(dir string) (*Dir, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("%w; make its parent directory first", err)
 	}
-	f, err := sys.Open(unix.AT_FDCWD, dir, dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, private)
+	d, err := store.Open(dir, unix.O_NOFOLLOW, store.Any)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", words.Quote(dir), err)
+		return nil, fmt.Errorf("%s: %w", words.Quote(dir), private(err))
 	}
-	d := &Dir{dir, f}
-	if err = sys.Flock(f, unix.LOCK_EX|unix.LOCK_NB); err == unix.EWOULDBLOCK {
+	if err = d.Lock(unix.LOCK_EX | unix.LOCK_NB); err == store.ErrBusy {
 		err = errors.New("another brigd has it open; name another directory")
 	}
 	if err == nil {
-		err = d.sweep()
+		err = sweep(d)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", words.Quote(dir), err), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", words.Quote(dir), err), d.Close())
 	}
-	return d, nil
+	return &Dir{d}, nil
 }
 
-// private returns an error for a file that another user can change, or a directory that another user can enter.
-func private(st *unix.Stat_t) error {
-	if int(st.Uid) != unix.Geteuid() {
-		return fmt.Errorf("it belongs to user %d, not to you; name a directory of your own", st.Uid)
+// private adds a remedy to the error for a file that another user can change, or a directory that another user can
+// enter.
+func private(err error) error {
+	var foreign *store.NotOwn
+	if !errors.As(err, &foreign) {
+		return err
 	}
-	if st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Mode&0o077 != 0 || st.Mode&0o022 != 0 {
-		return fmt.Errorf("other users have access to it (mode %o); chmod 700 it, or name another directory",
-			st.Mode&0o777)
+	if int(foreign.UID) != unix.Geteuid() {
+		return fmt.Errorf("it belongs to user %d, not to you; name a directory of your own", foreign.UID)
 	}
-	return nil
+	return fmt.Errorf("other users have access to it (mode %o); chmod 700 it, or name another directory",
+		foreign.Mode&0o777)
 }
 
 // Close closes the directory.
 func (d *Dir) Close() error { return d.dir.Close() }
 
 // sweep removes temporary files, and changes without the file that they belong to, which was removed first.
-func (d *Dir) sweep() error {
-	names, err := d.dir.Readdirnames(-1)
+func sweep(d *store.Dir) error {
+	names, err := d.Names(func(string) bool { return true })
 	for _, n := range names {
 		of, changes := strings.CutSuffix(n, Changes)
 		alone := changes && name.MatchString(of) && !slices.Contains(names, of)
 		if (alone || strings.HasPrefix(n, temporary)) && err == nil {
-			err = unix.Unlinkat(int(d.dir.Fd()), n, 0)
+			err = d.Unlink(n)
 		}
 	}
 	return err
 }
 
 // Names lists the files in the directory, without those of changes.
-func (d *Dir) Names() ([]string, error) {
-	if _, err := d.dir.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	all, err := d.dir.Readdirnames(-1)
-	var list []string
-	for _, n := range all {
-		if name.MatchString(n) {
-			list = append(list, n)
-		}
-	}
-	return list, err
-}
+func (d *Dir) Names() ([]string, error) { return d.dir.Names(name.MatchString) }
 
 // Save writes a file, which replaces an earlier one. pack writes the layer, and returns what describes it, for JSON.
 // The caller closes the file.
 func (d *Dir) Save(id string, pack func(io.Writer) (meta any, err error)) (*File, error) {
-	fd := int(d.dir.Fd())
-	f, err := sys.Open(fd, temporary+id, path.Join(d.path, id), unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW,
-		private)
+	f, err := d.dir.Open(temporary+id, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 	if err != nil {
 		return nil, err
 	}
 	k, err := write(f, pack)
 	if err == nil {
-		err = f.Sync()
-	}
-	if err == nil {
-		err = unix.Renameat(fd, temporary+id, fd, id)
+		err = d.dir.Publish(f, temporary+id, id)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close(), unix.Unlinkat(fd, temporary+id, 0))
-	}
-	if err := d.dir.Sync(); err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, f.Close(), d.dir.Drop(temporary+id))
 	}
 	return k, nil
 }
@@ -182,8 +160,8 @@ func Receive(r io.Reader) (*File, error) {
 // Remove removes a file, and then its changes. A missing file is not an error.
 func (d *Dir) Remove(id string) error {
 	for _, n := range []string{id, id + Changes} {
-		if err := unix.Unlinkat(int(d.dir.Fd()), n, 0); err != nil && err != unix.ENOENT {
-			return &os.PathError{Op: "remove", Path: path.Join(d.path, n), Err: err}
+		if err := d.dir.Unlink(n); err != nil && !errors.Is(err, unix.ENOENT) {
+			return err
 		}
 	}
 	return d.dir.Sync()
@@ -243,21 +221,30 @@ var errDamaged = errors.New("it is damaged: its digest is another; remove it, or
 
 // Load opens a file, and checks all of it before it returns.
 func (d *Dir) Load(id string) (*File, error) {
-	f, err := sys.Open(int(d.dir.Fd()), id, path.Join(d.path, id), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK,
-		func(st *unix.Stat_t) error {
-			if st.Mode&unix.S_IFMT != unix.S_IFREG {
-				return errors.New("it is no regular file; remove it")
-			}
-			return private(st)
-		})
+	f, err := d.dir.Open(id, unix.O_RDONLY)
 	if err != nil {
 		return nil, err
+	}
+	if err = own(f); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	k, err := check(f)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", words.Quote(f.Name()), err), f.Close())
 	}
 	return k, nil
+}
+
+// own returns an error unless a file is a regular one that nobody else can change.
+func own(f *os.File) error {
+	var st unix.Stat_t
+	if err := sys.Control(f, func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return errors.New("it is no regular file; remove it")
+	}
+	return private(store.Check(&st, store.Writing))
 }
 
 func check(f *os.File) (*File, error) {
