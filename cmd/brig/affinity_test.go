@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"brig/internal/test/must"
 	"brig/nsjail/spec"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestAffinity: Go starts on one processor, and neither the payload nor a thread of the keeper is left there.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"brig/cmd/brig/internal/console"
 	"brig/internal/text"
 	"brig/internal/words"
 )
@@ -18,7 +19,7 @@ func (a *answer) write(w io.Writer) error {
 	short := *a
 	short.Stdout, short.Stderr = "", ""
 	var b bytes.Buffer
-	if err := writeJSON(&b, &short); err != nil {
+	if err := console.WriteJSON(&b, &short); err != nil {
 		return err
 	}
 	// No string of JSON has a line feed, and no other key of the report begins after one and two spaces as these do.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/cmd/brig/internal/console"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -19,7 +20,7 @@ func TestAnswerInPieces(t *testing.T) {
 		for shift := range 4 {
 			a := &answer{reported: &reported{Result: &nsjail.Result{}}, Stdout: strings.Repeat("x", shift) + out, Stderr: out + "\n", Encoding: "none"}
 			var whole, pieces bytes.Buffer
-			must.Do(t, writeJSON(&whole, a))
+			must.Do(t, console.WriteJSON(&whole, a))
 			must.Do(t, a.write(&pieces))
 			if whole.String() != pieces.String() || !json.Valid(pieces.Bytes()) {
 				t.Errorf("%.40q: %d and %d bytes", out, whole.Len(), pieces.Len())

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"brig/cmd/brig/internal/bwrap"
+	"brig/cmd/brig/internal/console"
 	"brig/cmd/brig/internal/convert"
 	"brig/cmd/brig/internal/convert/docker"
 	nsjailcfg "brig/cmd/brig/internal/convert/nsjail"
@@ -24,14 +25,14 @@ import (
 type conversion struct {
 	json  bool
 	store string
-	std   cli.Stdio
+	std   *console.Console
 }
 
 func (c *conversion) flags() []cli.Flag {
 	return cli.InGroup("Flags", []cli.Flag{
 		{Name: "json", Set: cli.Switch(&c.json, true),
 			Help: "print an object with the spec and the notes on what has no counterpart"},
-		{Name: "image-store", Args: "DIR", Files: true, Set: textFlag(&c.store, "./images"),
+		{Name: "image-store", Args: "DIR", Files: true, Set: cli.Text(&c.store, "./images"),
 			Help: "look for the image, whose entrypoint is part of the command, in DIR instead of the caller's store"},
 	})
 }
@@ -54,12 +55,13 @@ spec is printed anyway.
   brig convert nsjail jail.cfg -- COMMAND >job.json
 `
 
-func convertCmd(args []string, std cli.Stdio) int {
+func convertCmd(args []string, streams cli.Stdio) int {
+	std := open(streams)
 	c := &conversion{std: std}
 	rest, help, err := (&cli.Table{Flags: c.flags(), Hints: hints}).Parse(args)
 	switch {
 	case help:
-		return std.Emit(program().CommandHelp("convert"))
+		return std.Emit(std.Help("convert"))
 	case err == nil && len(rest) == 0:
 		err = errors.New("there is nothing to convert; write brig convert " + convertUse)
 	}
@@ -142,7 +144,7 @@ func (c *conversion) print(j *convert.Jail, spec *nsjail.Spec) int {
 		Spec  *nsjail.Spec   `json:"spec"`
 		Notes []convert.Note `json:"notes"`
 	}{spec, append([]convert.Note{}, j.Notes...)}
-	if code := emit(c.std, c.json, answer, string(spec.JSON())); code != 0 {
+	if code := c.std.Answer(c.json, answer, string(spec.JSON())); code != 0 {
 		return code
 	}
 	if j.Less() {

@@ -39,7 +39,7 @@ func TestConvertEverything(t *testing.T) {
 			must.Do(t, os.WriteFile(config, []byte(words[0]+"\n"), 0o644))
 			words = words[1:]
 		}
-		c := &conversion{store: t.TempDir(), std: cli.Stdio{In: os.Stdin}}
+		c := &conversion{store: t.TempDir(), std: open(cli.Stdio{In: os.Stdin})}
 		j, err := c.dialect(words)
 		if err == nil {
 			for _, n := range j.Notes {

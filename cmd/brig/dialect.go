@@ -6,13 +6,11 @@ import (
 	"strings"
 	"sync"
 
+	"brig/cmd/brig/internal/changescmd"
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail/spec"
 )
-
-// told returns the message of an error, with flags for the fields that it refers to.
-func told(err error) string { return words.Message(err).In(inFlags) }
 
 // inFlags is the dialect of brig's command line. The flag tables have its words: a field's flag is the row with the
 // field's path or name, and a mount's flag is the one that adds such a mount to an empty Spec.
@@ -23,9 +21,7 @@ func inFlags(r words.Ref) (string, bool) { return runFlags().word(r) }
 var runFlags = sync.OnceValue(func() *dialect {
 	b := newBuilder("run", func(string, int) ([]byte, error) { return nil, nil })
 	d := &dialect{table: b.flags(), commands: []string{"run", "apply", "diff", "discard"}}
-	for _, o := range []action{new(diffOptions), new(applyOptions), new(discardOptions)} {
-		d.table = append(d.table, o.flags()...)
-	}
+	d.table = append(d.table, changescmd.Flags()...)
 	for i := range d.table {
 		if m, values := mountOf(b, &d.table[i]); m != nil {
 			d.mounts = append(d.mounts, mountFlag{d.table[i].Name, *m, values})

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brig/internal/cli"
+	"brig/cmd/brig/internal/console"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -70,7 +70,7 @@ func (k *keys) filter(typed []byte) (out []byte) {
 
 // listen returns the input without the escapes. A payload that has stopped itself, for example by a shell's suspend,
 // does not read its terminal. At the next input brig then suspends itself too, as it does at Ctrl-Z without --tty.
-func listen(c *nsjail.Cmd, inv *invocation, std cli.Stdio) io.Reader {
+func listen(c *nsjail.Cmd, inv *invocation, std *console.Console) io.Reader {
 	stopped := 0 // consecutive reads at which the payload was stopped
 	do := func(escape byte) {
 		switch escape {

@@ -97,7 +97,7 @@ func TestEscapes(t *testing.T) {
 }
 
 // pressEnter presses the enter key again and again until the terminal shows a text.
-func (c *console) pressEnter(want string) {
+func (c *tty) pressEnter(want string) {
 	c.t.Helper()
 	for range 400 {
 		c.keys("\r")

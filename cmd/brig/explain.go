@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"brig/internal/cli"
+	"brig/cmd/brig/internal/console"
 	"brig/nsjail/explain"
 	"brig/nsjail/spec"
 )
@@ -22,7 +22,7 @@ type plan struct {
 type step = explain.Step
 
 // printPlan runs `brig explain`: it prints the plan that run would perform.
-func printPlan(inv *invocation, std cli.Stdio) int {
+func printPlan(inv *invocation, std *console.Console) int {
 	if inv.seccompTable {
 		return filterTable(inv, std)
 	}
@@ -44,11 +44,11 @@ func printPlan(inv *invocation, std cli.Stdio) int {
 	if p.Wall > 0 {
 		j.Wall = p.Wall.String()
 	}
-	return emit(std, inv.json, j, p.In(inFlags))
+	return std.Answer(inv.json, j, p.In(inFlags))
 }
 
 // filterTable runs `brig explain --seccomp`.
-func filterTable(inv *invocation, std cli.Stdio) int {
+func filterTable(inv *invocation, std *console.Console) int {
 	table, err := explain.FilterTable(inv.spec.Seccomp, !inv.spec.NoInit)
 	if err != nil {
 		return std.Fail(describe(inv, err))

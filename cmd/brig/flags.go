@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"strconv"
 
 	"brig/internal/cli"
 	"brig/internal/words"
@@ -32,7 +31,7 @@ func (b *builder) reportFlags() []cli.Flag {
 	return cli.InGroup("Input and report", []cli.Flag{
 		{Name: "spec", Args: "FILE|-", Files: true, Set: b.setSpec,
 			Help: "start from the JSON that brig spec has printed; the other flags change it"},
-		{Name: "report", Args: "FILE", Files: true, Set: textFlag(&b.inv.report, "report.json"),
+		{Name: "report", Args: "FILE", Files: true, Set: cli.Text(&b.inv.report, "report.json"),
 			Help: "write the report, one JSON object, to FILE, or to stdout: -"},
 		{Name: "report-fd", Args: "N", Set: b.setReportFD,
 			Help: "write the report to the open descriptor N"},
@@ -41,30 +40,9 @@ func (b *builder) reportFlags() []cli.Flag {
 	})
 }
 
-// textFlag sets a field whose zero value means the default. An empty value is refused.
-func textFlag[T ~string](to *T, example string) func([]string) error {
-	return func(v []string) error {
-		if v[0] == "" {
-			return fmt.Errorf("it is empty; write it as in %s, or leave the flag out", example)
-		}
-		*to = T(v[0])
-		return nil
-	}
-}
-
 func (b *builder) setReportFD(v []string) error {
-	return whole(&b.inv.reportFD, v[0], 1, math.MaxInt32, "is not a descriptor to write to; write it as in "+
+	return cli.Whole(&b.inv.reportFD, v[0], 1, math.MaxInt32, "is not a descriptor to write to; write it as in "+
 		"--report-fd 3 3>report.json")
-}
-
-// whole reads a whole number within bounds. What is wrong with any other value follows its text in the error.
-func whole[T int | int64](to *T, s string, least, most int64, wrong string) error {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < least || n > most {
-		return fmt.Errorf("%s %s", words.Quote(s), wrong)
-	}
-	*to = T(n)
-	return nil
 }
 
 // maxFile bounds the size of the files of other tools and of lists: variables, rules, configurations.

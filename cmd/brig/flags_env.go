@@ -19,11 +19,11 @@ func (b *builder) envFlags() []cli.Flag {
 			Help: "pass the caller's variables; a glob never matches tokens, keys, passwords and the like"},
 		{Name: "bare-env", Path: "bare_env", Set: cli.Switch(&b.inv.spec.BareEnv, true),
 			Help: "set no PATH, HOME, LANG and TERM: only the variables that flags name"},
-		{Name: "workdir", Short: 'w', Args: "DIR", Path: "workdir", Set: textFlag(&b.inv.spec.Workdir, "/work"),
+		{Name: "workdir", Short: 'w', Args: "DIR", Path: "workdir", Set: cli.Text(&b.inv.spec.Workdir, "/work"),
 			Help: "start in DIR of the jail instead of /work"},
-		{Name: "user", Short: 'u', Args: "UID[:GID]", Path: "user", Set: textFlag(&b.inv.spec.User, "1000:1000"),
+		{Name: "user", Short: 'u', Args: "UID[:GID]", Path: "user", Set: cli.Text(&b.inv.spec.User, "1000:1000"),
 			Help: "the payload's ids inside the jail, instead of 1000:1000; outside it stays unprivileged"},
-		{Name: "hostname", Args: "NAME", Path: "hostname", Set: textFlag(&b.inv.spec.Hostname, "brig"),
+		{Name: "hostname", Args: "NAME", Path: "hostname", Set: cli.Text(&b.inv.spec.Hostname, "brig"),
 			Help: "the host name inside the jail, instead of brig"},
 	})
 }

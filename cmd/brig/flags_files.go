@@ -52,7 +52,7 @@ func (b *builder) fileFlags() []cli.Flag {
 			Set:  b.list("protect", &b.inv.spec.Protect, func(p string) string { return "!" + clean(p) }),
 			Bare: cli.Switch(&b.unprotected, true),
 			Help: "do not protect PATH, or without =PATH, nothing by default"},
-		{Name: "git", Args: "MODE", Path: "git", Words: spec.GitModes, Set: textFlag(&b.inv.spec.Git, "data"),
+		{Name: "git", Args: "MODE", Path: "git", Words: spec.GitModes, Set: cli.Text(&b.inv.spec.Git, "data"),
 			Help: "show git directories writable, of which only data comes back (data, the default), read-only, or all (rw)"},
 		{Name: "etc", Args: "NAME", Many: true,
 			Set: b.list("etc", &b.inv.spec.Etc, func(name string) string { return strings.TrimPrefix(name, "/etc/") }),
@@ -61,9 +61,9 @@ func (b *builder) fileFlags() []cli.Flag {
 		{Name: "image", Args: "NAME", Path: "image", Set: b.setImage,
 			Help: "use an image as the root, as docker names it: python:3.12-slim; it gives the command, the variables, the " +
 				"directory and the user that no flag gives"},
-		{Name: "image-store", Args: "DIR", Files: true, Path: "image_store", Set: textFlag(&b.inv.imageStore, "./images"),
+		{Name: "image-store", Args: "DIR", Files: true, Path: "image_store", Set: cli.Text(&b.inv.imageStore, "./images"),
 			Help: "look for the image in DIR instead of /var/lib/brig/images for root, or brig/images in $XDG_DATA_HOME"},
-		{Name: "pull", Args: "WHEN", Path: "pull", Words: pullWords, Set: textFlag(&b.inv.pull, "missing"),
+		{Name: "pull", Args: "WHEN", Path: "pull", Words: pullWords, Set: cli.Text(&b.inv.pull, "missing"),
 			Help: "fetch the image with brigd image pull: never, missing (the default) or always"},
 		{Name: "entrypoint", Args: "COMMAND", Path: "entrypoint", Set: b.setEntrypoint,
 			Help: "run this instead of the image's entrypoint and command, with the words after the flags; '' is none"},
@@ -72,7 +72,7 @@ func (b *builder) fileFlags() []cli.Flag {
 		{Name: "rootfs-writable", Args: "SIZE,inodes=N,store=disk", Path: "rootfs.writable", Set: b.setRootfsWritable,
 			Bare: cli.Switch(&b.inv.spec.Rootfs.Writable, true),
 			Help: "let the payload write to its root; up to SIZE is kept in memory, or on disk, and dropped at the end"},
-		{Name: "commit", Args: "NAME", Path: "rootfs.keep", Set: textFlag(&b.inv.commit, "app:1"),
+		{Name: "commit", Args: "NAME", Path: "rootfs.keep", Set: cli.Text(&b.inv.commit, "app:1"),
 			Help: "make the image NAME of --image and what the command has changed in its writable root, if it exits with 0"},
 	})
 }
@@ -163,7 +163,7 @@ func setSize(to *nsjail.Bytes, value, example string) (err error) {
 }
 
 func setInodes(to *int64, value string) error {
-	if err := whole(to, value, 1, math.MaxInt64, "is not a number of files; write it as in inodes=1000"); err != nil {
+	if err := cli.Whole(to, value, 1, math.MaxInt64, "is not a number of files; write it as in inodes=1000"); err != nil {
 		return fmt.Errorf("inodes %w", err)
 	}
 	return nil

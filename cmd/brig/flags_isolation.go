@@ -11,7 +11,7 @@ import (
 
 func (b *builder) isolationFlags() []cli.Flag {
 	seccomp := cli.Flag{Name: "seccomp", Args: "FILE|NAME", Files: true, Path: "seccomp",
-		Set:   textFlag(&b.inv.spec.Seccomp, "default"),
+		Set:   cli.Text(&b.inv.spec.Seccomp, "default"),
 		Words: seccomp.Names(),
 		Help: "the system-call filter: " + strings.Join(seccomp.Names(), ", ") +
 			", or a profile in docker's JSON (a path has a /); brig help seccomp"}
@@ -22,12 +22,12 @@ func (b *builder) isolationFlags() []cli.Flag {
 	names := mechanisms(func(spec.Mechanism) bool { return true })
 	return cli.InGroup("Isolation", []cli.Flag{
 		seccomp,
-		{Name: "apparmor", Args: "PROFILE", Path: "apparmor", Set: textFlag(&b.inv.spec.AppArmor, "PROFILE"),
+		{Name: "apparmor", Args: "PROFILE", Path: "apparmor", Set: cli.Text(&b.inv.spec.AppArmor, "PROFILE"),
 			Help: "start the payload in this AppArmor profile, which the kernel must have loaded in enforce mode"},
-		{Name: "selinux-label", Args: "LABEL", Path: "selinux_label", Set: textFlag(&b.inv.spec.SELinuxLabel, "LABEL"),
+		{Name: "selinux-label", Args: "LABEL", Path: "selinux_label", Set: cli.Text(&b.inv.spec.SELinuxLabel, "LABEL"),
 			Help: "start the payload with this SELinux context: USER:ROLE:TYPE[:LEVEL]"},
 		{Name: "tier", Args: "process", Path: "tier", Words: []string{string(spec.TierProcess)},
-			Set:  textFlag(&b.inv.spec.Tier, "process"),
+			Set:  cli.Text(&b.inv.spec.Tier, "process"),
 			Help: "use no namespaces, for machines that forbid them; this is weaker, and needs Linux 6.12: brig help tier"},
 		{Name: "tty", Short: 't', Path: "tty", Set: cli.Switch(&b.inv.spec.TTY, true),
 			Help: "give the payload a terminal of its own, for shells and editors; " +

@@ -30,7 +30,7 @@ func (b *builder) limitFlags() []cli.Flag {
 func (b *builder) groupFlags() []cli.Flag {
 	rows := slices.DeleteFunc(spec.LimitTable(), func(r spec.Limit) bool { return r.Usual != 0 })
 	return cli.InGroup("Control group", append(b.flagsOf(rows), []cli.Flag{
-		{Name: "cgroup-parent", Args: "PATH", Path: "cgroup_parent", Set: textFlag(&b.inv.spec.CgroupParent, "/batch.slice"),
+		{Name: "cgroup-parent", Args: "PATH", Path: "cgroup_parent", Set: cli.Text(&b.inv.spec.CgroupParent, "/batch.slice"),
 			Help: "make the group below this one, named as in /proc/self/cgroup, instead of brig's own"},
 		{Name: "systemd-scope", Set: b.setSystemdScope,
 			Help: "of run only: ask systemd for a scope to make the group in"},
@@ -109,15 +109,15 @@ func (b *builder) setLimit(r *spec.Limit) func([]string) error {
 			*to, err = limitSize(r, v[0])
 		case *int64:
 			// docker takes 0, too, for no limit, which in the Spec means the default
-			err = whole(to, v[0], -1, math.MaxInt64, "is not a number of processes; write it as in 64, or 0 for no limit")
+			err = cli.Whole(to, v[0], -1, math.MaxInt64, "is not a number of processes; write it as in 64, or 0 for no limit")
 			*to = cmp.Or(*to, -1)
 		case *int:
 			// not 0, which in the Spec means the default
-			err = whole(to, v[0], 1, 10000, "is not a weight; write 1 to 10000, where 100 is the kernel's default")
+			err = cli.Whole(to, v[0], 1, 10000, "is not a weight; write 1 to 10000, where 100 is the kernel's default")
 		case *float64:
 			*to, err = processors(v[0])
 		case *string:
-			err = textFlag(to, r.Example)(v)
+			err = cli.Text(to, r.Example)(v)
 		case *bool:
 			*to = true
 		}
@@ -190,7 +190,7 @@ func ulimitValue(s string) (v int64, err error) {
 	if s == "unlimited" || s == "-1" {
 		return -1, nil
 	}
-	return v, whole(&v, s, 0, math.MaxInt64, "is not a limit; write a whole number or unlimited")
+	return v, cli.Whole(&v, s, 0, math.MaxInt64, "is not a limit; write a whole number or unlimited")
 }
 
 func (b *builder) setHugeTLB(v []string) error {
@@ -243,7 +243,7 @@ func (b *builder) ioFlag(rate, example string, of func(*spec.IOLimit) any) func(
 			*to, err = spec.ParseBytes(text)
 			zero = *to == 0
 		case *int64:
-			err = whole(to, text, 0, math.MaxInt64, "is not a number of operations a second; write it as in /dev/sda:1000")
+			err = cli.Whole(to, text, 0, math.MaxInt64, "is not a number of operations a second; write it as in /dev/sda:1000")
 			zero = *to == 0
 		}
 		field := place("limits.io", i) + "." + rate

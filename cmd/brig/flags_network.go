@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"brig/cmd/brig/internal/console"
+	"brig/cmd/brig/internal/outfile"
 	"brig/internal/cli"
 	"brig/internal/words"
 	egress "brig/netns/egress/policy"
@@ -15,7 +17,7 @@ import (
 )
 
 func (b *builder) networkFlags() []cli.Flag {
-	network := cli.Flag{Name: "net", Args: "none|loopback|egress|host", Path: "net", Set: textFlag(&b.inv.spec.Net,
+	network := cli.Flag{Name: "net", Args: "none|loopback|egress|host", Path: "net", Set: cli.Text(&b.inv.spec.Net,
 		"loopback"),
 		Words: []string{"none", "loopback", "egress", "host"},
 		Help:  "nothing, lo only (the default), what --allow names, or the host's own"}
@@ -40,7 +42,7 @@ func (b *builder) networkFlags() []cli.Flag {
 		{Name: "net-redirect", Set: b.setNetRedirect,
 			Help: "bring every port to one listener by an nft redirect in the jail's own namespace, so that the payload may " +
 				"listen on the policy's ports itself"},
-		{Name: "net-log", Args: "FILE|-", Files: true, Set: textFlag(&b.inv.netLog, "net.jsonl"),
+		{Name: "net-log", Args: "FILE|-", Files: true, Set: cli.Text(&b.inv.netLog, "net.jsonl"),
 			Help: "append a JSON line for each connection and each refused attempt to FILE; - is stderr"},
 		{Name: "publish", Short: 'p', Args: "[IP:]HOST:JAIL", Many: true, Set: b.list("publish", &b.inv.spec.Publish),
 			Help: "let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP"},
@@ -143,14 +145,14 @@ func (b *builder) setNetRedirect([]string) error {
 }
 
 // openNetLog opens the file of --net-log before the payload starts, which might otherwise replace it by a link.
-func openNetLog(inv *invocation, std cli.Stdio) (*os.File, error) {
+func openNetLog(inv *invocation, std *console.Console) (*os.File, error) {
 	switch inv.netLog {
 	case "":
 		return nil, nil
 	case "-":
 		return std.Err, nil
 	}
-	f, err := openOutput(inv.netLog, unix.O_APPEND, 0o600, "")
+	f, err := outfile.Open(inv.netLog, unix.O_APPEND, 0o600, "")
 	if err != nil {
 		return nil, fmt.Errorf("--net-log: %w", err)
 	}
@@ -158,7 +160,7 @@ func openNetLog(inv *invocation, std cli.Stdio) (*os.File, error) {
 }
 
 // policyText runs `brig explain --net`: it prints the resulting policy, and its equivalents for other tools.
-func policyText(inv *invocation, std cli.Stdio) int {
+func policyText(inv *invocation, std *console.Console) int {
 	p := inv.spec.Egress
 	if p == nil {
 		p = &egress.Policy{}
@@ -173,6 +175,6 @@ func policyText(inv *invocation, std cli.Stdio) int {
 		NFT        string         `json:"nft"`
 		Kubernetes string         `json:"kubernetes"`
 	}{p, egress.Effective(p), nft, kubernetes}
-	return emit(std, inv.json, answer, table+"\n# the same for nft(8), as far as it can say it\n"+nft+
+	return std.Answer(inv.json, answer, table+"\n# the same for nft(8), as far as it can say it\n"+nft+
 		"\n# the same for Kubernetes, as far as it can say it\n"+kubernetes)
 }

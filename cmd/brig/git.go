@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
+	"brig/cmd/brig/internal/console"
 	"brig/gitview"
-	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/explain"
@@ -14,12 +14,12 @@ import (
 type gitDirs struct {
 	inv  *invocation
 	view *gitview.View // nil if there are none
-	std  cli.Stdio
+	std  *console.Console
 	note words.Text
 }
 
 // openGit prepares them.
-func openGit(ctx context.Context, inv *invocation, std cli.Stdio) (g *gitDirs, err error) {
+func openGit(ctx context.Context, inv *invocation, std *console.Console) (g *gitDirs, err error) {
 	g = &gitDirs{inv: inv, std: std}
 	g.view, err = gitview.Prepare(ctx, &inv.spec)
 	return g, err

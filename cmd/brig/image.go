@@ -6,9 +6,9 @@ import (
 	"os/exec"
 	"slices"
 
+	"brig/cmd/brig/internal/console"
 	"brig/image"
 	"brig/image/asroot"
-	"brig/internal/cli"
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
@@ -44,7 +44,7 @@ func (inv *invocation) checkImage() error {
 }
 
 // findImage makes the image the root, and first fetches it if --pull requires that.
-func (inv *invocation) findImage(std cli.Stdio) error {
+func (inv *invocation) findImage(std *console.Console) error {
 	if inv.image == "" {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (inv *invocation) findImage(std cli.Stdio) error {
 }
 
 // lookup returns the image of the store.
-func (inv *invocation) lookup(std cli.Stdio) (*image.Image, error) {
+func (inv *invocation) lookup(std *console.Console) (*image.Image, error) {
 	store, err := image.Open(inv.imageStore)
 	if err == nil && inv.imageStore != "" {
 		err = sys.AddStore(store.Dir())
@@ -96,7 +96,7 @@ func (inv *invocation) lookup(std cli.Stdio) (*image.Image, error) {
 }
 
 // fetch executes `brigd image pull`, which has the libraries for it, and whose messages are the caller's to read.
-func (inv *invocation) fetch(store *image.Store, std cli.Stdio) error {
+func (inv *invocation) fetch(store *image.Store, std *console.Console) error {
 	path, err := findDaemon("which does that")
 	if err != nil {
 		return fmt.Errorf("%s cannot be fetched: %w", words.Quote(inv.image), err)

@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"brig/changes"
+	"brig/cmd/brig/internal/changescmd"
+	"brig/cmd/brig/internal/console"
 	"brig/gitview"
-	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/spec"
@@ -45,16 +46,16 @@ type keeper struct {
 	inv     *invocation
 	store   *changes.Store // nil without --cow
 	started time.Time
-	std     cli.Stdio
+	std     *console.Console
 	ctx     context.Context // ends when a signal asks for the end after that of the jail
 	lost    bool            // no change set has all of what was changed last
 }
 
 // newKeeper opens the store before the run: without it, the changes of the run could not be kept.
-func newKeeper(inv *invocation, std cli.Stdio) (k *keeper, err error) {
+func newKeeper(inv *invocation, std *console.Console) (k *keeper, err error) {
 	k = &keeper{inv: inv, started: time.Now(), std: std}
 	if inv.hasCOW() {
-		k.store, err = openChanges()
+		k.store, err = changescmd.OpenStore()
 	}
 	return k, err
 }
@@ -144,18 +145,18 @@ func (k *keeper) one(r *reported, c *nsjail.Change) error {
 	if len(r.Result.Changes) > 1 {
 		where = " in " + changes.GitQuote(string(set.Dir.Path))
 	}
-	k.say("%s%s: brig diff %s | apply | discard", counted(set.Counts), where, id)
+	k.say("%s%s: brig diff %s | apply | discard", changescmd.Counted(set.Counts), where, id)
 	return err
 }
 
 // sayAbout prints what the change set does not have, and what was removed for it.
 func (k *keeper) sayAbout(r *reported, c *nsjail.Change, got *changes.Captured) {
 	if len(got.Expired) > 0 {
-		k.say("%s removed from the store, first %s (BRIG_CHANGES_KEEP)", plural(len(got.Expired), "older change set"),
+		k.say("%s removed from the store, first %s (BRIG_CHANGES_KEEP)", words.Plural(len(got.Expired), "older change set"),
 			got.Expired[0][:4])
 	}
 	if got.Left > 0 {
-		k.say("%s of the run left out, first %s: %s", plural(got.Left, "file"),
+		k.say("%s of the run left out, first %s: %s", words.Plural(got.Left, "file"),
 			changes.GitQuote(string(got.LeftOut[0].Path)), got.LeftOut[0].Reason)
 	}
 	if r.ExitCode == 0 {
@@ -178,12 +179,12 @@ func (k *keeper) apply(set *changes.Set, one *kept, id string) error {
 		return fmt.Errorf("--apply-if-ok: %w; brig diff %s shows them", err, id)
 	}
 	one.Applied, one.Stayed = done.Removed, done.Stayed
-	for _, line := range stayed(done, id) {
+	for _, line := range changescmd.Stayed(done, id) {
 		k.say("%s", line)
 	}
-	what := counted(set.Counts) + ":"
+	what := changescmd.Counted(set.Counts) + ":"
 	if !done.Removed {
-		what = concerned(done.Count()) + " of " + counted(set.Counts) + ":"
+		what = changescmd.Concerned(done.Count()) + " of " + changescmd.Counted(set.Counts) + ":"
 	}
 	k.say("%s applied to %s", what, changes.GitQuote(string(set.Dir.Path)))
 	return nil

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"brig/cmd/brig/internal/console"
+	"brig/cmd/brig/internal/outfile"
 	"brig/denial"
 	"brig/internal/cli"
 	"brig/internal/owned"
@@ -47,7 +49,7 @@ const defaultRounds = 12
 func (b *builder) learnFlags() []cli.Flag {
 	l := &b.inv.learn
 	return cli.InGroup("Learn", []cli.Flag{
-		{Name: "out", Args: "FILE", Files: true, Set: textFlag(&l.out, "spec.json"),
+		{Name: "out", Args: "FILE", Files: true, Set: cli.Text(&l.out, "spec.json"),
 			Help: "write the jail to FILE, for brig run --spec FILE"},
 		{Name: "rounds", Args: "N", Set: l.setRounds,
 			Help: "run the command at most N times (" + strconv.Itoa(defaultRounds) + ")"},
@@ -59,13 +61,13 @@ func (b *builder) learnFlags() []cli.Flag {
 }
 
 func (l *learning) setRounds(v []string) error {
-	return whole(&l.rounds, v[0], 1, 1000, "is not a number from 1 to 1000; write it as in --rounds 3")
+	return cli.Whole(&l.rounds, v[0], 1, 1000, "is not a number from 1 to 1000; write it as in --rounds 3")
 }
 
 // learner runs one command again and again.
 type learner struct {
 	inv     *invocation
-	std     cli.Stdio
+	std     *console.Console
 	base    []byte       // the Spec without proposals, as JSON
 	spec    *nsjail.Spec // the same, with absolute sources
 	dir     string       // the caller's directory
@@ -88,7 +90,7 @@ type runReport struct {
 }
 
 // learnRun runs `brig learn`.
-func learnRun(inv *invocation, std cli.Stdio) (code int) {
+func learnRun(inv *invocation, std *console.Console) (code int) {
 	flag := inv.ofRun()
 	if inv.spec.TTY {
 		flag = "--tty"
@@ -102,7 +104,7 @@ func learnRun(inv *invocation, std cli.Stdio) (code int) {
 	}
 	var out *os.File
 	if inv.learn.out != "" {
-		if out, err = openOutput(inv.learn.out, 0, 0o644, ""); err != nil {
+		if out, err = outfile.Open(inv.learn.out, 0, 0o644, ""); err != nil {
 			return std.Fail("--out: " + err.Error())
 		}
 		defer out.Close()
@@ -120,7 +122,7 @@ func learnRun(inv *invocation, std cli.Stdio) (code int) {
 	return l.tell(found, out)
 }
 
-func newLearner(inv *invocation, std cli.Stdio) (*learner, error) {
+func newLearner(inv *invocation, std *console.Console) (*learner, error) {
 	inv.learn.rounds = cmp.Or(inv.learn.rounds, defaultRounds)
 	l := &learner{inv: inv, std: std, refused: map[string]string{}, seen: map[string]bool{}}
 	s := inv.spec.Clone()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/cmd/brig/internal/outfile"
 	"brig/internal/words"
 	"brig/learn"
 )
@@ -13,12 +14,12 @@ import (
 // tell prints the answer, writes the Spec, and returns the exit code.
 func (l *learner) tell(found *learned, out *os.File) int {
 	if out != nil {
-		err := (reportFile{out, true}).replace(string(found.Spec))
+		err := (outfile.File{File: out, Named: true}).Replace(string(found.Spec))
 		if err != nil {
 			return l.std.Fail("--out: " + err.Error())
 		}
 	}
-	if code := emit(l.std, l.inv.json, found, l.text(found)); code != 0 {
+	if code := l.std.Answer(l.inv.json, found, l.text(found)); code != 0 {
 		return code
 	}
 	return found.ExitCode
@@ -27,7 +28,7 @@ func (l *learner) tell(found *learned, out *os.File) int {
 // text returns the answer for a reader.
 func (l *learner) text(f *learned) string {
 	var b strings.Builder
-	times := plural(f.Runs, "run")
+	times := words.Plural(f.Runs, "run")
 	switch {
 	case f.Works && len(f.Flags) == 0:
 		fmt.Fprintf(&b, "The command works as it is (%s).\n", times)

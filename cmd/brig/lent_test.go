@@ -19,7 +19,7 @@ type terminalState struct {
 	uid, gid, access uint32
 }
 
-func (c *console) state() (s terminalState) {
+func (c *tty) state() (s terminalState) {
 	c.t.Helper()
 	var st unix.Stat_t
 	flags, err := unix.FcntlInt(c.slave.Fd(), unix.F_GETFL, 0)
@@ -33,7 +33,7 @@ func (c *console) state() (s terminalState) {
 }
 
 // start runs a program at the terminal, which has been used before, in a session of its own.
-func (c *console) start(args ...string) {
+func (c *tty) start(args ...string) {
 	c.t.Helper()
 	c.cmd = exec.Command(args[0], args[1:]...)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = c.slave, c.slave, c.slave

@@ -6,6 +6,10 @@ import (
 	"strings"
 
 	"brig/cmd/brig/internal/bwrap"
+	"brig/cmd/brig/internal/changescmd"
+	"brig/cmd/brig/internal/console"
+	"brig/cmd/brig/internal/doctorcmd"
+	"brig/cmd/brig/internal/gccmd"
 	"brig/cmd/brig/internal/isolate"
 	"brig/internal/cli"
 	"brig/nsjail/spec"
@@ -13,7 +17,7 @@ import (
 
 // program returns the table of commands, in the order of help.
 func program() *cli.Program {
-	changed := changeCommands()
+	changed := changescmd.Commands(open)
 	return &cli.Program{
 		Name: "brig", Version: cli.Version, Summary: "run an untrusted command in a jail and say truthfully what happened",
 		Commands: []cli.Command{
@@ -23,10 +27,8 @@ func program() *cli.Program {
 			payload("spec", "print the JSON that the flags mean, for --spec or for the Go library", printSpec),
 			convertCommand(),
 			verifyCommand(),
-			command[doctorOptions](cli.Command{Name: "doctor", Args: "[--json|--delegate USER]", About: doctorAbout,
-				What: "say which mechanisms this machine has and what to do about the missing ones"}),
-			command[gcOptions](cli.Command{Name: "gc", Args: "[--json] [--cgroup-parent PATH]", About: gcAbout,
-				What: "remove the control groups that killed runs have left"}),
+			doctorcmd.Command(open),
+			gccmd.Command(open),
 			changed[0], changed[1], changed[2], changed[3],
 			{Name: "isolate", Args: "[OPTION...] --init|--run|--cleanup [-- PROGRAM [ARG...]]", Run: isolate.Main, Foreign: true,
 				What: "take isolate's command line, as when called by that name; /usr/share/doc/brig/docs/isolate.md"},
@@ -45,6 +47,12 @@ func program() *cli.Program {
 		Manual: cli.Manual{Section: "1", Book: "User Commands", Of: "explain", // which has all flags
 			Description: description, Options: options, Rest: manualRest},
 	}
+}
+
+// open returns the console of a command.
+func open(std cli.Stdio) *console.Console {
+	help := func(command string) string { return program().CommandHelp(command) }
+	return &console.Console{Stdio: std, Words: inFlags, Help: help}
 }
 
 // exampleText has command lines, and below each what it is for.
@@ -74,7 +82,7 @@ func exitCodes() [][2]string {
 }
 
 // payload returns a command that takes the flags of a jail and a command to run in it.
-func payload(name, what string, act func(*invocation, cli.Stdio) int) cli.Command {
+func payload(name, what string, act func(*invocation, *console.Console) int) cli.Command {
 	return cli.Command{Name: name, Args: "[FLAG...] [--] COMMAND [ARG...]", What: what, Kind: cli.Payload,
 		Flags: func() []cli.Flag { return newBuilder(name, nil).flags() },
 		After: func(h *cli.Help) {
@@ -84,18 +92,19 @@ func payload(name, what string, act func(*invocation, cli.Stdio) int) cli.Comman
 				h.Row(e[0], e[1], 14)
 			}
 		},
-		Run: func(args []string, std cli.Stdio) int {
+		Run: func(args []string, streams cli.Stdio) int {
+			std := open(streams)
 			inv, help, err := parse(name, args, fileReader(std.In))
 			if err != nil {
 				return std.Fail(strings.Split(err.Error(), "\n")...)
 			}
 			if help {
-				return std.Emit(program().CommandHelp(name))
+				return std.Emit(std.Help(name))
 			}
 			if err := inv.findImage(std); err != nil {
-				code := std.Fail(told(err))
+				code := std.Fail(std.Told(err))
 				if name == "run" {
-					refuse(inv, told(err), std)
+					refuse(inv, std.Told(err), std)
 				}
 				return code
 			}
@@ -111,7 +120,7 @@ func payload(name, what string, act func(*invocation, cli.Stdio) int) cli.Comman
 }
 
 // printSpec runs `brig spec`.
-func printSpec(inv *invocation, std cli.Stdio) int {
+func printSpec(inv *invocation, std *console.Console) int {
 	if inv.image != "" {
 		inv.spec.Rootfs.Path = "" // a directory of this machine; the image's digest identifies the tree
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"brig/internal/cli"
+	"brig/cmd/brig/internal/console"
 	"brig/netns/egress"
 	"brig/nsjail"
 
@@ -18,13 +18,13 @@ const maxAtOnce = 16
 // refusals is a log of the network that tells a person at a terminal of the first refusal of each host when it happens:
 // a program may try again for minutes without a word.
 type refusals struct {
-	std   cli.Stdio
+	std   *console.Console
 	log   io.Writer       // the file of --net-log, or nil
 	hosts map[string]bool // those that were told
 }
 
 // watchRefusals returns the log for a run, which may be nil.
-func watchRefusals(inv *invocation, file *os.File, std cli.Stdio) io.Writer {
+func watchRefusals(inv *invocation, file *os.File, std *console.Console) io.Writer {
 	if inv.spec.Net == nsjail.NetEgress && !inv.json && inv.netLog != "-" {
 		if _, err := unix.IoctlGetTermios(int(std.Err.Fd()), unix.TCGETS); err == nil {
 			r := &refusals{std: std, hosts: map[string]bool{}}

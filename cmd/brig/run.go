@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"brig/cmd/brig/internal/console"
 	"brig/denial"
 	"brig/internal/cli"
 	"brig/internal/text"
@@ -41,7 +42,7 @@ type answer struct {
 }
 
 // run runs `brig run`.
-func run(inv *invocation, std cli.Stdio) int {
+func run(inv *invocation, std *console.Console) int {
 	// Neither a closed pipe nor a file size limit may kill brig: it has to write a report and remove a control group.
 	signal.Ignore(unix.SIGPIPE, unix.SIGXFSZ)
 	out, err := openReport(inv, std)
@@ -108,7 +109,7 @@ func setDigest(result *nsjail.Result, asked nsjail.Spec, output nsjail.Bytes) {
 }
 
 // deliver writes the report to its files, and the answer of --json to stdout. The code is 0 if it could.
-func deliver(out report, result *reported, a *answer, std cli.Stdio) (code int) {
+func deliver(out report, result *reported, a *answer, std *console.Console) (code int) {
 	if len(out) > 0 || a != nil {
 		result.worded()
 	}
@@ -125,7 +126,7 @@ func deliver(out report, result *reported, a *answer, std cli.Stdio) (code int) 
 }
 
 // refuse reports an invalid Spec in the report and in the JSON output.
-func refuse(inv *invocation, line string, std cli.Stdio) {
+func refuse(inv *invocation, line string, std *console.Console) {
 	where, detail, _ := strings.Cut(line, ": ")
 	r := &reported{Result: failedResult(inv, &nsjail.Error{Fault: spec.FaultCaller, Op: where,
 		Detail: words.Plain(detail)})}
@@ -217,7 +218,7 @@ func useAllProcessors() {
 }
 
 // startCode prints why nothing has run, and returns the exit code.
-func startCode(inv *invocation, err error, std cli.Stdio) int {
+func startCode(inv *invocation, err error, std *console.Console) int {
 	std.Fail(describe(inv, err))
 	switch {
 	case errors.Is(err, nsjail.ErrNotFound):
@@ -235,7 +236,7 @@ func describe(inv *invocation, err error) string {
 		if errors.Is(err, context.Canceled) {
 			return "a signal came before the command had begun; nothing has run"
 		}
-		return told(err)
+		return words.Message(err).In(inFlags)
 	}
 	return e.Named(inv.where(e.Op)).In(inFlags)
 }

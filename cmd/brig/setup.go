@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"brig/internal/cli"
+	"brig/cmd/brig/internal/console"
 	"brig/nsjail/process"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +22,7 @@ type setUp struct {
 	context.Context // ends when the jail is to be made no more
 	cancel          func()
 	restore         func() // of the terminal
-	std             cli.Stdio
+	std             *console.Console
 
 	mu      sync.Mutex
 	started bool
@@ -30,7 +30,7 @@ type setUp struct {
 	timers  []*time.Timer
 }
 
-func newSetUp(std cli.Stdio) *setUp {
+func newSetUp(std *console.Console) *setUp {
 	u := &setUp{restore: func() {}, std: std}
 	u.Context, u.cancel = context.WithCancel(context.Background())
 	return u

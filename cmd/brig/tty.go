@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"brig/cmd/brig/internal/console"
 	"brig/internal/cli"
 	"brig/nsjail"
 	"brig/nsjail/process"
@@ -21,7 +22,7 @@ type screen struct {
 }
 
 // terminal puts the caller's terminal into raw mode, so that every key reaches the payload's line discipline.
-func terminal(c *nsjail.Cmd, std cli.Stdio) (*screen, error) {
+func terminal(c *nsjail.Cmd, std *console.Console) (*screen, error) {
 	saved, err := unix.IoctlGetTermios(int(std.In.Fd()), unix.TCGETS)
 	if err != nil {
 		return nil, errors.New("--tty: stdin is not a terminal; leave --tty away")

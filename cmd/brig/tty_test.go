@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// console is a terminal with somebody at it: what a program prints is read as it comes, and keys can be typed.
-type console struct {
+// tty is a terminal with somebody at it: what a program prints is read as it comes, and keys can be typed.
+type tty struct {
 	t      *testing.T
 	master *os.File
 	slave  *os.File
@@ -29,14 +29,14 @@ type console struct {
 }
 
 // onTerminal starts brig in a session whose controlling terminal is a new pseudo-terminal of 33 by 101: pty(7).
-func onTerminal(t *testing.T, args ...string) *console {
+func onTerminal(t *testing.T, args ...string) *tty {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	must.Do(t, err)
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	must.Do(t, err)
 	must.Do(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
-	c := &console{t: t, master: os.NewFile(uintptr(fd), "ptmx"), more: make(chan struct{}, 1)}
+	c := &tty{t: t, master: os.NewFile(uintptr(fd), "ptmx"), more: make(chan struct{}, 1)}
 	c.resize(33, 101)
 	if c.slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func onTerminal(t *testing.T, args ...string) *console {
 	return c
 }
 
-func (c *console) read() {
+func (c *tty) read() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := c.master.Read(buf)
@@ -72,7 +72,7 @@ func (c *console) read() {
 	}
 }
 
-func (c *console) resize(rows, cols uint16) {
+func (c *tty) resize(rows, cols uint16) {
 	c.t.Helper()
 	rc, err := c.master.SyscallConn()
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *console) resize(rows, cols uint16) {
 	}
 }
 
-func (c *console) keys(s string) {
+func (c *tty) keys(s string) {
 	c.t.Helper()
 	if _, err := c.master.WriteString(s); err != nil {
 		c.t.Fatal(err)
@@ -96,7 +96,7 @@ func (c *console) keys(s string) {
 }
 
 // see waits until the terminal shows a text, and forgets all up to its end.
-func (c *console) see(want string) {
+func (c *tty) see(want string) {
 	c.t.Helper()
 	deadline := time.After(20 * time.Second)
 	for {
@@ -119,14 +119,14 @@ func (c *console) see(want string) {
 }
 
 // exit waits for brig and returns its exit code.
-func (c *console) exit() int {
+func (c *tty) exit() int {
 	c.t.Helper()
 	// the error is an *exec.ExitError or none: the streams are files
 	_ = c.cmd.Wait()
 	return c.cmd.ProcessState.ExitCode()
 }
 
-func (c *console) termios() unix.Termios {
+func (c *tty) termios() unix.Termios {
 	c.t.Helper()
 	v, err := unix.IoctlGetTermios(int(c.slave.Fd()), unix.TCGETS)
 	if err != nil {

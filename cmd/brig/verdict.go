@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/cmd/brig/internal/console"
 	"brig/denial"
-	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/explain"
@@ -18,7 +18,7 @@ import (
 )
 
 // finalCode returns the exit code of a payload that ran. It prints a line on stderr for what the code cannot express.
-func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.Stdio) int {
+func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std *console.Console) int {
 	if d := result.Output.StdoutDropped + result.Output.StderrDropped; d > 0 && inv.spec.Limits.Output > 0 && !inv.json {
 		std.Say("%d bytes of stdout and %d of stderr were dropped in the middle (--max-output)",
 			result.Output.StdoutDropped, result.Output.StderrDropped)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"brig/cmd/brig/internal/console"
 	"brig/internal/cli"
 
 	"golang.org/x/sys/unix"
@@ -47,7 +48,7 @@ func verifyFlags(inv *invocation) []cli.Flag {
 }
 
 // verify runs `brig verify`: it executes brigd, which has the attacks, with the Spec in a file in memory.
-func verify(inv *invocation, std cli.Stdio) int {
+func verify(inv *invocation, std *console.Console) int {
 	if flag := inv.ofRun(); flag != "" {
 		return std.Fail("verify: " + flag + " is for the run of a command, which verify does not run; leave it out")
 	}

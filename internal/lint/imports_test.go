@@ -31,6 +31,7 @@ const (
 	isolate = "brig/cmd/brig/internal/isolate"
 	convert = "brig/cmd/brig/internal/convert"
 	bwrap   = "brig/cmd/brig/internal/bwrap"
+	brigs   = "brig/cmd/brig/internal/"
 	bench   = "brig/cmd/brig-bench/internal/"
 	daemon  = "brig/brigd/internal/"
 	jobs    = "brig/brigd/job"
@@ -115,7 +116,12 @@ var ours = map[string][]string{
 	"brig/brigd/engine":          append([]string{"brig/internal/text", "brig/gitview", "brig/image", "brig/image/asroot", "brig/nsjail", "brig/changes", "brig/netns/egress", "brig/netns/egress/policy", jobs, "brig/denial", specs, shown, "brig/brigd/freezer", "brig/brigd/lease", "brig/brigd/tenants"}, wrappers...),
 	"brig/learn":                 {"brig/nsjail", "brig/denial", specs},
 	"brig/learn/trace":           {"brig/learn"},
-	"brig/cmd/brig":              {isolate, bwrap, convert, convert + "/docker", convert + "/compose", convert + "/nsjail", "brig/denial", "brig/learn", "brig/learn/trace", "brig/nsjail", "brig/internal/text", "brig/netns/egress", "brig/netns/egress/policy", "brig/internal/cli", "brig/image", "brig/image/asroot", "brig/changes", "brig/gitview", "brig/layer", doctor, specs, shown, "brig/seccomp", "brig/nsjail/process"},
+	"brig/cmd/brig":              {brigs + "console", brigs + "outfile", brigs + "changescmd", brigs + "doctorcmd", brigs + "gccmd", isolate, bwrap, convert, convert + "/docker", convert + "/compose", convert + "/nsjail", "brig/denial", "brig/learn", "brig/learn/trace", "brig/nsjail", "brig/internal/text", "brig/netns/egress", "brig/netns/egress/policy", "brig/internal/cli", "brig/image", "brig/image/asroot", "brig/changes", "brig/gitview", "brig/layer", doctor, specs, shown, "brig/seccomp", "brig/nsjail/process"},
+	brigs + "console":            {"brig/internal/cli"},
+	brigs + "outfile":            {},
+	brigs + "changescmd":         {brigs + "console", "brig/internal/cli", "brig/changes", "brig/nsjail", specs},
+	brigs + "doctorcmd":          {brigs + "console", "brig/internal/cli", "brig/nsjail", doctor},
+	brigs + "gccmd":              {brigs + "console", brigs + "changescmd", "brig/internal/cli", "brig/nsjail"},
 	isolate:                      {"brig/gitview", "brig/nsjail", "brig/internal/cli", convert, specs, shown, "brig/nsjail/process"},
 	convert:                      {"brig/nsjail"},
 	convert + "/compose":         {convert, convert + "/docker", "brig/nsjail"},

@@ -149,3 +149,11 @@ func Or(list []string) string {
 	last := len(list) - 1
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
+
+// Plural returns a number with its noun.
+func Plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}

@@ -1,4 +1,4 @@
-package main
+package changescmd
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"os/signal"
 
 	"brig/changes"
+	"brig/cmd/brig/internal/console"
 	"brig/internal/cli"
 	"brig/internal/words"
 
@@ -15,8 +16,8 @@ import (
 // exitRefused is the exit code of apply if the directory no longer fits a change.
 const exitRefused = 1
 
-// applyOptions are the flags of apply.
-type applyOptions struct {
+// applyFlags is brig apply with its flags.
+type applyFlags struct {
 	force, dryRun, undo bool
 	allow               []string
 }
@@ -29,7 +30,8 @@ const applyAbout = "\nNothing is changed if a file that is concerned is not what
 	"next one, which needs no ID, taken back by --undo ID, or taken back but for the PATHs that are\n" +
 	"named. The exit code is 1 if changes are refused.\n" + noID
 
-func (o *applyOptions) flags() []cli.Flag {
+// Flags returns its table.
+func (o *applyFlags) Flags() []cli.Flag {
 	allow := func(v []string) error {
 		if v[0] == "" {
 			return errors.New("it is empty; write --force alone, or name a protected path")
@@ -47,8 +49,8 @@ func (o *applyOptions) flags() []cli.Flag {
 	})
 }
 
-// run makes the changes of a set.
-func (o *applyOptions) run(list []string, std cli.Stdio) (code int, err error) {
+// Run makes the changes of a set.
+func (o *applyFlags) Run(list []string, std *console.Console) (code int, err error) {
 	signal.Ignore(unix.SIGXFSZ) // a file size limit is an error of write(2)
 	if o.undo && (o.dryRun || o.force || len(o.allow) > 0 || len(list) > 1) {
 		return 0, errors.New("--undo takes back all of an apply; write it alone, as in brig apply --undo 7f3a")
@@ -80,7 +82,7 @@ func (o *applyOptions) run(list []string, std cli.Stdio) (code int, err error) {
 			return refusedChanges(set, store, err, std), nil
 		}
 		sayLeft(done, std)
-		for _, line := range stayed(done, store.Short(set.ID)) {
+		for _, line := range Stayed(done, store.Short(set.ID)) {
 			std.Say("apply: %s", line)
 		}
 		return std.Emit(o.text(set, done)), nil
@@ -88,10 +90,10 @@ func (o *applyOptions) run(list []string, std cli.Stdio) (code int, err error) {
 }
 
 // undo takes back an interrupted apply.
-func undo(set *changes.Set, store *changes.Store, std cli.Stdio) int {
+func undo(set *changes.Set, store *changes.Store, std *console.Console) int {
 	done, err := set.Undo()
 	if err != nil {
-		return fail(std, "apply", err)
+		return std.Refuse("apply", err)
 	}
 	sayLeft(done, std)
 	return std.Emit(fmt.Sprintf("%s is as it was before the apply; the changes wait in %s\n",
@@ -99,14 +101,14 @@ func undo(set *changes.Set, store *changes.Store, std cli.Stdio) int {
 }
 
 // sayLeft prints what could not be applied.
-func sayLeft(done *changes.Applied, std cli.Stdio) {
+func sayLeft(done *changes.Applied, std *console.Console) {
 	for _, l := range done.Left {
-		std.Say("apply: left out: %s: %s", changes.GitQuote(string(l.Path)), words.Printable(l.Reason.In(inFlags)))
+		std.Say("apply: left out: %s: %s", changes.GitQuote(string(l.Path)), words.Printable(l.Reason.In(std.Words)))
 	}
 }
 
-// stayed returns a line for each git directory to which not all has come.
-func stayed(done *changes.Applied, id string) (lines []string) {
+// Stayed returns a line for each git directory to which not all has come.
+func Stayed(done *changes.Applied, id string) (lines []string) {
 	for _, s := range done.Stayed {
 		lines = append(lines, fmt.Sprintf("%s; brig apply %s PATH brings a file", s.String(), id))
 	}
@@ -114,7 +116,7 @@ func stayed(done *changes.Applied, id string) (lines []string) {
 }
 
 // resume finishes interrupted applies, except that of the set that is to be applied. The code is -1 if there were none.
-func resume(store *changes.Store, list []string, std cli.Stdio) (code int) {
+func resume(store *changes.Store, list []string, std *console.Console) (code int) {
 	code = -1
 	sets, _ := store.List() // a damaged set does not prevent the others from being applied
 	for _, set := range sets {
@@ -128,7 +130,7 @@ func resume(store *changes.Store, list []string, std cli.Stdio) (code int) {
 			continue
 		}
 		sayLeft(done, std)
-		for _, line := range stayed(done, id) {
+		for _, line := range Stayed(done, id) {
 			std.Say("apply: %s", line)
 		}
 		std.Say("apply: the interrupted apply of %s to %s is finished", id, changes.GitQuote(string(set.Dir.Path)))
@@ -138,11 +140,11 @@ func resume(store *changes.Store, list []string, std cli.Stdio) (code int) {
 }
 
 // refusedChanges prints why changes were not made.
-func refusedChanges(set *changes.Set, store *changes.Store, err error, std cli.Stdio) int {
+func refusedChanges(set *changes.Set, store *changes.Store, err error, std *console.Console) int {
 	var conflict *changes.ConflictError
 	dir, id := changes.GitQuote(string(set.Dir.Path)), store.Short(set.ID)
 	if !errors.As(err, &conflict) {
-		code := fail(std, "apply", err)
+		code := std.Refuse("apply", err)
 		if set.Interrupted {
 			std.Say("apply: %s is half changed; brig apply %s finishes it, brig apply --undo %s takes it back", dir, id, id)
 		} else {
@@ -151,16 +153,16 @@ func refusedChanges(set *changes.Set, store *changes.Store, err error, std cli.S
 		return code
 	}
 	for _, c := range conflict.List {
-		std.Say("apply: %s: %s", changes.GitQuote(string(c.Path)), c.Reason.In(inFlags))
+		std.Say("apply: %s: %s", changes.GitQuote(string(c.Path)), c.Reason.In(std.Words))
 	}
 	std.Say("apply: nothing was changed of %s; brig diff %s shows it", dir, id)
 	return exitRefused
 }
 
 // text returns what was done, in one line or in a list.
-func (o *applyOptions) text(set *changes.Set, done *changes.Applied) string {
+func (o *applyFlags) text(set *changes.Set, done *changes.Applied) string {
 	if !o.dryRun {
-		line := fmt.Sprintf("%s changed in %s", concerned(done.Count()), changes.GitQuote(string(set.Dir.Path)))
+		line := fmt.Sprintf("%s changed in %s", Concerned(done.Count()), changes.GitQuote(string(set.Dir.Path)))
 		if done.Done == 1 {
 			line += ", 1 was there already"
 		} else if done.Done > 1 {
@@ -178,18 +180,19 @@ func (o *applyOptions) text(set *changes.Set, done *changes.Applied) string {
 	return text
 }
 
-// discardOptions are the flags of discard.
-type discardOptions struct{ force, all bool }
+// discardFlags is brig discard with its flags.
+type discardFlags struct{ force, all bool }
 
-func (o *discardOptions) flags() []cli.Flag {
+// Flags returns its table.
+func (o *discardFlags) Flags() []cli.Flag {
 	return cli.InGroup("Flags", []cli.Flag{
 		{Name: "all", Help: "discard all change sets", Set: cli.Switch(&o.all, true)},
 		{Name: "force", Help: "also one that is half applied, and leave its directory so", Set: cli.Switch(&o.force, true)},
 	})
 }
 
-// run removes change sets.
-func (o *discardOptions) run(list []string, std cli.Stdio) (code int, err error) {
+// Run removes change sets.
+func (o *discardFlags) Run(list []string, std *console.Console) (code int, err error) {
 	if len(list) > 0 && o.all {
 		return 0, errors.New("write IDs, as in brig discard 7f3a, or --all")
 	}
@@ -209,7 +212,7 @@ func (o *discardOptions) run(list []string, std cli.Stdio) (code int, err error)
 			list = append(list, unkept...)
 		}
 		if list, err = discardKept(list); err != nil {
-			code = fail(std, "discard", err)
+			code = std.Refuse("discard", err)
 		}
 		for _, id := range list {
 			set, err := store.Find(id)
@@ -220,7 +223,7 @@ func (o *discardOptions) run(list []string, std cli.Stdio) (code int, err error)
 				err = set.Discard(o.force)
 			}
 			if err != nil {
-				code = fail(std, "discard", err)
+				code = std.Refuse("discard", err)
 			}
 		}
 		return code, nil

@@ -1,4 +1,4 @@
-package main
+package changescmd
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brig/changes"
+	"brig/cmd/brig/internal/console"
 	"brig/internal/cli"
 	"brig/internal/sys"
 	"brig/internal/words"
@@ -15,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diffOptions are the flags of diff.
-type diffOptions struct {
+// diffFlags is brig diff with its flags.
+type diffFlags struct {
 	stat, nameOnly, asJSON, all bool
 	color                       string // auto, always or never; "" is auto
 }
@@ -28,7 +29,8 @@ const diffAbout = "\nThe text is what git apply and patch read, byte for byte. O
 	"PATH is below the directory, and chooses all below it. What git itself keeps in .git is one line\n" +
 	"without --all or a PATH.\n" + noID
 
-func (o *diffOptions) flags() []cli.Flag {
+// Flags returns its table.
+func (o *diffFlags) Flags() []cli.Flag {
 	return cli.InGroup("Flags", []cli.Flag{
 		{Name: "stat", Help: "print how many lines of each file have changed", Set: cli.Switch(&o.stat, true)},
 		{Name: "name-only", Help: "print the paths, quoted as by git", Set: cli.Switch(&o.nameOnly, true)},
@@ -39,7 +41,7 @@ func (o *diffOptions) flags() []cli.Flag {
 	})
 }
 
-func (o *diffOptions) setColor(v []string) error {
+func (o *diffFlags) setColor(v []string) error {
 	if !slices.Contains(whens, v[0]) {
 		return fmt.Errorf("%s is not a time to colour; %s", words.Quote(v[0]), words.DidYouMean(v[0], whens))
 	}
@@ -47,8 +49,8 @@ func (o *diffOptions) setColor(v []string) error {
 	return nil
 }
 
-// run shows a change set.
-func (o *diffOptions) run(list []string, std cli.Stdio) (int, error) {
+// Run shows a change set.
+func (o *diffFlags) Run(list []string, std *console.Console) (int, error) {
 	return withStore(func(store *changes.Store) (int, error) {
 		if len(list) == 0 {
 			set, err := newest(store, "diff")
@@ -66,11 +68,11 @@ func (o *diffOptions) run(list []string, std cli.Stdio) (int, error) {
 }
 
 // show prints a change set on stdout.
-func (o *diffOptions) show(set *changes.Set, paths []string, std cli.Stdio) error {
+func (o *diffFlags) show(set *changes.Set, paths []string, std *console.Console) error {
 	terminal := sys.IsTerminal(std.Out)
 	if !o.stat && !o.nameOnly && !o.asJSON {
-		colored := o.color == "always" || o.color != "never" && colourful(std.Out)
-		err := set.Diff(std.Out, &changes.DiffOptions{Paths: paths, Words: inFlags,
+		colored := o.color == "always" || o.color != "never" && console.Colourful(std.Out)
+		err := set.Diff(std.Out, &changes.DiffOptions{Paths: paths, Words: std.Words,
 			Color: colored, Escape: terminal || colored,
 			Fold: !o.all})
 		if errors.Is(err, unix.EPIPE) {
@@ -83,7 +85,7 @@ func (o *diffOptions) show(set *changes.Set, paths []string, std cli.Stdio) erro
 		return err
 	}
 	if o.asJSON {
-		return writeJSON(std.Out, answerOf(set, list))
+		return console.WriteJSON(std.Out, answerOf(set, list))
 	}
 	var b strings.Builder
 	for _, c := range list {
@@ -164,9 +166,10 @@ func stat(all []changes.Change, folded []changes.Folded) string {
 		b.WriteString(strings.TrimRight(line, " ") + modes(c) + "\n")
 	}
 	for _, f := range folded {
-		fmt.Fprintf(&b, " %-*s | %s\n", width, changes.GitQuote(f.Dir), concerned(f.Files, f.Dirs))
+		fmt.Fprintf(&b, " %-*s | %s\n", width, changes.GitQuote(f.Dir), Concerned(f.Files, f.Dirs))
 	}
-	fmt.Fprintf(&b, " %s changed, %s added, %d removed\n", concerned(changes.CountOf(all)), plural(added, "line"), removed)
+	fmt.Fprintf(&b, " %s changed, %s added, %d removed\n", Concerned(changes.CountOf(all)), words.Plural(added, "line"),
+		removed)
 	return b.String()
 }
 

@@ -1,13 +1,13 @@
-package main
+// Package doctorcmd has brig doctor.
+package doctorcmd
 
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
+	"brig/cmd/brig/internal/console"
 	"brig/internal/cli"
-	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/doctor"
@@ -22,13 +22,20 @@ type diagnosis struct {
 	Findings []doctor.Finding `json:"findings"`
 }
 
-// doctorOptions are the flags of doctor.
-type doctorOptions struct {
+// Command returns the command.
+func Command(open func(cli.Stdio) *console.Console) cli.Command {
+	return console.Command[options](cli.Command{Name: "doctor", Args: "[--json|--delegate USER]", About: about,
+		What: "say which mechanisms this machine has and what to do about the missing ones"}, open)
+}
+
+// options are the flags of doctor.
+type options struct {
 	asJSON, delegate bool
 	user             string // the user to whom root delegates control groups
 }
 
-func (o *doctorOptions) flags() []cli.Flag {
+// Flags returns its table.
+func (o *options) Flags() []cli.Flag {
 	delegate := func(v []string) error {
 		o.delegate, o.user = true, v[0]
 		return nil
@@ -37,13 +44,13 @@ func (o *doctorOptions) flags() []cli.Flag {
 		Help: "print the commands by which root gives USER, a name or a uid, control groups; pipe them into sudo sh"}}
 }
 
-const doctorAbout = "\nExit codes:\n  0    a default jail works here\n" +
+const about = "\nExit codes:\n  0    a default jail works here\n" +
 	"  1    it does not; a finding with \"fix:\" says what to do\n"
 
-// run tries jails on this machine and lists the available mechanisms. The exit code is 0 if a default jail works and 1
+// Run tries jails on this machine and lists the available mechanisms. The exit code is 0 if a default jail works and 1
 // if it does not.
-func (o *doctorOptions) run(list []string, std cli.Stdio) (int, error) {
-	if err := noWords(list, "brig doctor, brig doctor --json or brig doctor --delegate USER"); err != nil {
+func (o *options) Run(list []string, std *console.Console) (int, error) {
+	if err := console.NoWords(list, "brig doctor, brig doctor --json or brig doctor --delegate USER"); err != nil {
 		return 0, err
 	}
 	if o.delegate {
@@ -56,22 +63,14 @@ func (o *doctorOptions) run(list []string, std cli.Stdio) (int, error) {
 	d := diagnosis{Findings: doctor.Diagnose(nsjail.Examine(context.Background()))}
 	for i := range d.Findings {
 		f := &d.Findings[i]
-		f.Why, f.Fix = f.Why.Worded(inFlags), f.Fix.Worded(inFlags)
+		f.Why, f.Fix = f.Why.Worded(std.Words), f.Fix.Worded(std.Words)
 	}
 	d.Works = doctor.Works(d.Findings)
-	code := emit(std, o.asJSON, d, d.table(colourful(std.Out)))
+	code := std.Answer(o.asJSON, d, d.table(console.Colourful(std.Out)))
 	if code == 0 && !d.Works {
 		code = exitNoJail
 	}
 	return code, nil
-}
-
-// colourful reports whether f is a terminal and NO_COLOR is not set: https://no-color.org
-func colourful(f *os.File) bool {
-	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	return sys.IsTerminal(f)
 }
 
 // table returns a line for each finding, in columns, followed by its fix and the file to install.

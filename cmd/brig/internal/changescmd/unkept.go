@@ -1,10 +1,9 @@
-package main
+package changescmd
 
 import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,22 +43,4 @@ func keptNames() (names []string, err error) {
 		names = append(names, k.Name)
 	}
 	return names, err
-}
-
-// expireKept removes the ones that are older than change sets may be, and returns what it has removed.
-func expireKept() (removed []string, err error) {
-	limits, err := changeLimits(os.Getenv("BRIG_CHANGES_KEEP"))
-	if err != nil {
-		return nil, err
-	}
-	list, err := nsjail.KeptChanges()
-	list = slices.DeleteFunc(list, func(k nsjail.KeptChange) bool { return time.Since(k.Since) <= limits.Age })
-	for _, k := range list {
-		if rerr := nsjail.RemoveKept(k.Name); rerr != nil {
-			err = errors.Join(err, rerr)
-			continue
-		}
-		removed = append(removed, strings.TrimSuffix(k.Upper, "/upper"))
-	}
-	return removed, err
 }

@@ -1,4 +1,5 @@
-package main
+// Package gccmd has brig gc.
+package gccmd
 
 import (
 	"errors"
@@ -6,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"brig/cmd/brig/internal/changescmd"
+	"brig/cmd/brig/internal/console"
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
@@ -17,19 +20,26 @@ type collection struct {
 	Busy    int      `json:"busy"`    // the number of groups and directories of running jails
 }
 
-// gcOptions are the flags of gc.
-type gcOptions struct {
+// Command returns the command.
+func Command(open func(cli.Stdio) *console.Console) cli.Command {
+	return console.Command[options](cli.Command{Name: "gc", Args: "[--json] [--cgroup-parent PATH]", About: about,
+		What: "remove the control groups that killed runs have left"}, open)
+}
+
+// options are the flags of gc.
+type options struct {
 	asJSON bool
 	parent string // the group below which to search; "" for the own one
 }
 
-func (o *gcOptions) flags() []cli.Flag {
+// Flags returns its table.
+func (o *options) Flags() []cli.Flag {
 	below := func(v []string) error {
-		if err := textFlag(&o.parent, "/batch.slice")(v); err != nil {
+		if err := cli.Text(&o.parent, "/batch.slice")(v); err != nil {
 			return err
 		}
 		for _, p := range (&nsjail.Spec{Args: []string{"id"}, CgroupParent: o.parent}).Check() { // as run refuses it
-			return fmt.Errorf("%s; %s", p.Reason, p.Fix.In(inFlags))
+			return fmt.Errorf("%s; %s", p.Reason, p.Fix)
 		}
 		return nil
 	}
@@ -37,27 +47,27 @@ func (o *gcOptions) flags() []cli.Flag {
 		Help: "look below this group, named as in /proc/self/cgroup, instead of brig's own"}}
 }
 
-const gcAbout = "\nThat is what a brig left which was itself killed (SIGKILL, a crash): whatever still runs there " +
+const about = "\nThat is what a brig left which was itself killed (SIGKILL, a crash): whatever still runs there " +
 	"is\n" +
 	"killed, and the group removed. So are the sockets that stood for absent protected paths, the\n" +
 	"changes on disk of --cow and --rootfs-writable, and old change sets (brig changes --help).\n" +
 	"Jails that run are left alone.\n"
 
-// run ends and removes what killed keepers have left. It does not affect running jails.
-func (o *gcOptions) run(list []string, std cli.Stdio) (code int, err error) {
-	if err := noWords(list, "brig gc, with --json or --cgroup-parent PATH"); err != nil {
+// Run ends and removes what killed keepers have left. It does not affect running jails.
+func (o *options) Run(list []string, std *console.Console) (code int, err error) {
+	if err := console.NoWords(list, "brig gc, with --json or --cgroup-parent PATH"); err != nil {
 		return 0, err
 	}
 	removed, busy, err := nsjail.CollectGroups(o.parent)
 	ghosts, gerr := nsjail.CollectGhosts()
 	stores, used, serr := nsjail.CollectStores()
-	sets, cerr := expireChanges()
-	old, kerr := expireKept()
+	sets, cerr := changescmd.ExpireSets()
+	old, kerr := changescmd.ExpireKept()
 	removed, busy = slices.Concat(removed, ghosts, stores, sets, old), busy+used
 	err = errors.Join(err, gerr, serr, cerr, kerr)
 	if err == nil || len(removed) > 0 { // else nothing was done, and only the error is printed
 		c := collection{Removed: append([]string{}, removed...), Busy: busy}
-		code = emit(std, o.asJSON, c, c.text())
+		code = std.Answer(o.asJSON, c, c.text())
 	}
 	return code, err
 }

@@ -1,11 +1,9 @@
-package main
+package doctorcmd
 
 import (
-	"os"
 	"strings"
 	"testing"
 
-	"brig/internal/test/must"
 	"brig/nsjail/doctor"
 )
 
@@ -28,13 +26,5 @@ a default jail does not work here; the fixes are above
 	d.Works = true
 	if got := d.table(true); !strings.Contains(got, "\x1b[33mpartial\x1b[0m  it fails") || !strings.HasSuffix(got, "\na default jail works here\n") {
 		t.Errorf("in colour: %q", got)
-	}
-}
-
-func TestColourful(t *testing.T) {
-	null := must.Get(os.Open(os.DevNull))(t)
-	defer null.Close()
-	if colourful(null) {
-		t.Error("/dev/null is no terminal")
 	}
 }

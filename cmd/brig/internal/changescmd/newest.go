@@ -1,4 +1,4 @@
-package main
+package changescmd
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"brig/changes"
-	"brig/internal/cli"
+	"brig/cmd/brig/internal/console"
 	"brig/internal/words"
 
 	"golang.org/x/sys/unix"
@@ -50,7 +50,7 @@ func newest(store *changes.Store, command string) (*changes.Set, error) {
 }
 
 // chosen is newest for a command that changes something, and tells which set it is.
-func chosen(store *changes.Store, command string, std cli.Stdio) (*changes.Set, error) {
+func chosen(store *changes.Store, command string, std *console.Console) (*changes.Set, error) {
 	set, err := newest(store, command)
 	if err == nil {
 		std.Say("%s: %s of %s", command, store.Short(set.ID), changes.GitQuote(string(set.Dir.Path)))

@@ -1,0 +1,67 @@
+// Package console is the end of brig at which its caller is: the standard streams, messages in the words of the command
+// line, and commands that are a table of flags and an act.
+package console
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+
+	"brig/internal/cli"
+	"brig/internal/sys"
+	"brig/internal/words"
+)
+
+// Console holds the standard streams of a command, and the words for its messages.
+type Console struct {
+	cli.Stdio
+	Words words.Dialect               // flags for the fields that a message refers to
+	Help  func(command string) string // returns what brig help COMMAND prints
+}
+
+// Told returns the message of an error, with flags for the fields that it refers to.
+func (c *Console) Told(err error) string { return words.Message(err).In(c.Words) }
+
+// Refuse prints the error of a command, of which names in files may be a part, and returns cli.ExitUsage.
+func (c *Console) Refuse(command string, err error) int {
+	lines := strings.Split(command+": "+c.Told(err), "\n")
+	for i := range lines {
+		lines[i] = words.Printable(lines[i])
+	}
+	return c.Fail(lines...)
+}
+
+// Answer writes the output of a command: v as JSON, or text.
+func (c *Console) Answer(asJSON bool, v any, text string) int {
+	if asJSON {
+		var b strings.Builder
+		if err := WriteJSON(&b, v); err != nil {
+			return c.Fail(err.Error())
+		}
+		text = b.String()
+	}
+	return c.Emit(text)
+}
+
+// WriteJSON writes JSON whose strings do not steer a terminal: a payload chooses names of files.
+func WriteJSON(w io.Writer, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(b), "\n")
+	for i := range lines {
+		lines[i] = words.JSON(lines[i])
+	}
+	_, err = io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// Colourful reports whether f is a terminal and NO_COLOR is not set: https://no-color.org
+func Colourful(f *os.File) bool {
+	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	return sys.IsTerminal(f)
+}
