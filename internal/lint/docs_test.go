@@ -94,7 +94,7 @@ func hasHeading(t *testing.T, file, anchor string) bool {
 	return false
 }
 
-var testName = regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z][A-Za-z0-9_]*)`")
+var testName = regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z][A-Za-z0-9_]*)(?:/[^`]*)?`")
 
 // TestNamedTestsExist: a document with "enforced by TestX" is wrong without a TestX.
 func TestNamedTestsExist(t *testing.T) {

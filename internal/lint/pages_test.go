@@ -15,7 +15,7 @@ import (
 const (
 	maxPageKB      = 25
 	maxDocColumns  = 160
-	maxDocumentsKB = 370 // on the way to 250
+	maxDocumentsKB = 347 // on the way to 250
 )
 
 // longLines are the lines of more columns that a document still has: tables, whose cells cannot be wrapped.
