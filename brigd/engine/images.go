@@ -90,7 +90,7 @@ func (s *images) open(store *image.Store, name string) error {
 // apply makes the image the root of a Spec. Unless the Spec sets others, the run starts in /work and HOME is the
 // jail's, since programs can write to both.
 func (r *root) apply(s *nsjail.Spec) error {
-	s.Workdir = cmp.Or(s.Workdir, spec.DefaultWorkdir)
+	s.Rootfs.System, s.Workdir = "", cmp.Or(s.Workdir, spec.DefaultWorkdir) // an image has no /usr of the host's
 	return asroot.Apply(s, r.Image, asroot.Options{KeepHome: true})
 }
 

@@ -8,6 +8,7 @@ import (
 	"brig/brigd/job"
 	"brig/internal/words"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // Decide narrows j.Spec to what p allows, or refuses the Job. A Job that was refused before is left unchanged.
@@ -161,6 +162,7 @@ func (p *Policy) extras(j *job.Job) *job.Refusal {
 		{s.SELinuxLabel != "", "label", "selinux_label"},
 		{!slices.Contains(plain, s.User), "user", "user"},
 		{s.Rootfs.Writable, "writable_root", "rootfs.writable"},
+		{s.Rootfs.System == spec.SystemShared, "shared_system", "rootfs.system"},
 	}, limitExtras(&s.Limits), []extra{
 		{s.CgroupParent != "", "cgroup_parent", "cgroup_parent"},
 		{slices.ContainsFunc(s.Mounts, func(m nsjail.Mount) bool { return m.Live }), "live", "mounts.live"},

@@ -136,6 +136,7 @@ var features = map[string]string{
 	"live":          "to see changes of the host's files at once",
 	"cow_disk":      "to keep the changes of a cow mount, or of its root, on disk",
 	"writable_root": "to write to a copy of its root",
+	"shared_system": "the host's /usr by a bind, through which locks and watches cross",
 	"priority":      "a share, a reserve or a burst of processor, memory or device traffic before others",
 	"cpuset":        "a choice of processors and memory nodes",
 	"io":            "limits on block devices, which name files of the host",

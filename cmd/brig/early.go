@@ -29,7 +29,7 @@ static const char *const grouped[] = {"--memory", "-m", "--cpu", "--pids-limit",
 static const char *const alone[] = {"--no-init", "--systemd-scope", "--tier", 0};
 
 // With one of these, the jail may have another identity or root; what comes before both is made in advance.
-static const char *const other[] = {"--rootfs", "--image", "--user", "-u", 0};
+static const char *const other[] = {"--rootfs", "--image", "--system", "--user", "-u", 0};
 
 // With one of these, the program may begin differently from that of any such jail; only the namespaces are made in
 // advance.

@@ -29,6 +29,10 @@ func (b *builder) isolationFlags() []cli.Flag {
 		{Name: "tier", Args: "process", Path: "tier", Words: []string{string(spec.TierProcess)},
 			Set:  cli.Text(&b.inv.spec.Tier, "process"),
 			Help: "use no namespaces, for machines that forbid them; this is weaker, and needs Linux 6.12: brig help tier"},
+		{Name: "system", Args: "MODE", Path: "rootfs.system", Words: []string{"private", "shared"},
+			Set: cli.Text(&b.inv.spec.Rootfs.System, "shared"),
+			Help: "show the host's /usr by overlays of the jail's own (private, the default), or by read-only binds " +
+				"(shared), which are faster, and through which locks and watches cross"},
 		{Name: "tty", Short: 't', Path: "tty", Set: cli.Switch(&b.inv.spec.TTY, true),
 			Help: "give the payload a terminal of its own, for shells and editors; " +
 				"~. at the start of a line ends the jail, ~? lists more"},

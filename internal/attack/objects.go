@@ -127,11 +127,26 @@ func setupFlock(s *Scene) {
 	s.must(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB))
 }
 
+// usrFile is a program of the host's that every jail shows and the attacks do not use.
+const usrFile = "/usr/bin/tty"
+
+// setupUsrLocks holds shared locks of flock(2) and fcntl(2) on a program of the host's, as other scenes may.
+func setupUsrLocks(s *Scene) {
+	f, err := os.Open(usrFile)
+	s.keep(f, err)
+	s.must(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB))
+	s.must(unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK}))
+}
+
 // setupToucher reads the host's $DIR/in/file again and again, as another jail would.
-func setupToucher(s *Scene) {
+func setupToucher(s *Scene) { s.touch(s.Path("in/file")) }
+
+// setupUsrToucher reads a program of the host's again and again.
+func setupUsrToucher(s *Scene) { s.touch(usrFile) }
+
+func (s *Scene) touch(path string) {
 	stop := make(chan struct{})
 	s.cleanup(func() { close(stop) })
-	path := s.Path("in/file")
 	go func() {
 		for {
 			select {

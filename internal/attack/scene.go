@@ -143,7 +143,7 @@ var setups = map[string]func(*Scene){
 	"protected": setupProtected, "repository": setupRepository, "secret-env": setupSecretEnv,
 	"session-key": setupSessionKey, "setuid": setupSetuid, "sleeper": setupSleeper, "submodule": setupSubmodule,
 	"submount": setupSubmount, "terminal": setupTerminal, "unchanged": setupUnchanged, "unix-socket": setupUnixSocket,
-	"untouched": setupUntouched, "worktree": setupWorktree,
+	"untouched": setupUntouched, "usr-locks": setupUsrLocks, "usr-toucher": setupUsrToucher, "worktree": setupWorktree,
 }
 
 // setupOpenFile makes a file that everybody may write to, in a directory that is not the jail's.

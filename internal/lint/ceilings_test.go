@@ -54,7 +54,7 @@ func TestCeilings(t *testing.T) {
 			"nsjail/internal/host":      38,
 			"nsjail/internal/plan":      36,
 			"nsjail/internal/run":       20,
-			"nsjail/spec":               26,
+			"nsjail/spec":               27,
 			"seccomp":                   25,
 		}},
 	})

@@ -61,7 +61,7 @@ func (f *Facts) overlay() (state State, why, fix spec.Text) {
 	}
 	switch {
 	case lacks == "":
-		return Present, "/usr can be a private overlay", ""
+		return Present, "/usr can be a private overlay, or a faster bind: " + words.Set("rootfs.system", "shared"), ""
 	case strings.Contains(lacks, "modprobe"):
 		fix = "modprobe overlay"
 		lacks = strings.Replace(lacks, "; run `modprobe overlay` as root", "", 1)

@@ -49,6 +49,8 @@ func (c *checker) mechanisms(s *Spec) {
 				c.add(field, "without it a cow mount would change its source", "remove it here, or leave out the cow mount")
 			case list.field == "require" && slices.Contains(s.Optional, name):
 				c.add(field, words.Quote(name)+" is also listed under optional", "remove one of the two")
+			case list.field == "require" && name == "overlay" && s.Rootfs.System == SystemShared:
+				c.add(field, "a shared /usr is no overlay", "remove it here, or write private as rootfs.system")
 			case list.field == "require" && all[m].OnDemand && !asked[name]:
 				c.add(field, words.Quote(name)+" is required, and the spec does not set it", "set it, or remove it here")
 			}

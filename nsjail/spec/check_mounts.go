@@ -16,26 +16,30 @@ func (c *checker) rootfs(r Rootfs) {
 		c.add("rootfs.image", words.Quote(r.Image)+" has not been looked up",
 			"set rootfs.path to its tree (package image/asroot)")
 	}
-	if r.Path == "" && r.Image == "" && r.Writable {
-		c.add("rootfs.writable", "there is no rootfs to write to", "name a directory as its path")
-	}
-	if r.Keep && !r.Writable {
-		c.add("rootfs.keep", "a read-only rootfs has no changes", "make it writable or remove this")
-	}
-	if r.Store != "" && !r.Writable {
-		c.add("rootfs.store", "a read-only rootfs has no changes", "make it writable or remove this")
-	}
 	c.store("rootfs.store", r.Store)
-	if r.Size < 0 {
-		c.add("rootfs.size", fmt.Sprintf("%d is negative", r.Size), "write a size, as in 1g")
-	} else if r.Size > 0 && !r.Writable {
-		c.add("rootfs.size", "a read-only rootfs holds nothing", "make it writable or remove the size")
-	}
-	if r.Inodes < 0 || r.Inodes > DefaultRootInodes {
-		c.add("rootfs.inodes", fmt.Sprintf("%d is not between 1 and %d", r.Inodes, DefaultRootInodes),
-			"write a number of files, as in 1000")
-	} else if r.Inodes > 0 && !r.Writable {
-		c.add("rootfs.inodes", "a read-only rootfs holds nothing", "make it writable or remove the number of files")
+	const noChanges, noRoom = "a read-only rootfs has no changes", "a read-only rootfs holds nothing"
+	const orRemove = "make it writable or remove "
+	for _, f := range []struct {
+		wrong               bool
+		field, why, instead string
+	}{
+		{r.System != "" && r.System != SystemPrivate && r.System != SystemShared, "system",
+			words.Quote(string(r.System)) + " is not how the host's /usr is shown", "write private or shared"},
+		{r.System != "" && r.Path != "", "system", "a jail with a root of its own does not show the host's /usr",
+			"remove it, or leave the root out"},
+		{r.Path == "" && r.Image == "" && r.Writable, "writable", "there is no rootfs to write to",
+			"name a directory as its path"},
+		{r.Keep && !r.Writable, "keep", noChanges, orRemove + "this"},
+		{r.Store != "" && !r.Writable, "store", noChanges, orRemove + "this"},
+		{r.Size < 0, "size", strconv.Itoa(int(r.Size)) + " is negative", "write a size, as in 1g"},
+		{r.Size > 0 && !r.Writable, "size", noRoom, orRemove + "the size"},
+		{r.Inodes < 0 || r.Inodes > DefaultRootInodes, "inodes",
+			fmt.Sprintf("%d is not between 1 and %d", r.Inodes, DefaultRootInodes), "write a number of files, as in 1000"},
+		{0 < r.Inodes && r.Inodes <= DefaultRootInodes && !r.Writable, "inodes", noRoom, orRemove + "the number of files"},
+	} {
+		if f.wrong {
+			c.add("rootfs."+f.field, f.why, f.instead)
+		}
 	}
 }
 

@@ -25,7 +25,8 @@ func (c *checker) tier(s *Spec) {
 		field, why  string
 		alternative words.Text
 	}{
-		{s.Rootfs != Rootfs{}, "rootfs", own + "no root of its own", ""},
+		{s.Rootfs.System != "", "rootfs.system", "the process tier has the host's own /usr", ""},
+		{s.Rootfs != Rootfs{System: s.Rootfs.System}, "rootfs", own + "no root of its own", ""},
 		{s.User != "", "user", "the process tier has no user namespace: the payload is the caller, or for root, an id that " +
 			"nobody has", ""},
 		{s.Hostname != "", "hostname", "the process tier has the host's name", ""},

@@ -101,6 +101,16 @@ type Tier string
 // docs/reference/process-tier.md has what it lacks.
 const TierProcess Tier = "process"
 
+// System is how the host's /usr is shown, which is read-only in any case.
+type System string
+
+const (
+	// SystemPrivate is an overlay of the jail's own, or a bind where none can be made: then Enforced tells.
+	SystemPrivate System = "private"
+	// SystemShared is a bind, as fast as on the host. flock(2) and fcntl(2) locks and inotify(7) watches cross it.
+	SystemShared System = "shared"
+)
+
 // Rootfs is a directory tree for use as the jail's root.
 type Rootfs struct {
 	// Path is a directory of the host; "" means the minimal root.
@@ -108,6 +118,8 @@ type Rootfs struct {
 	// Image is the image whose tree is at Path, for Result.Image. This package looks up no image: package image/asroot
 	// sets both, and a Spec with Image alone is one that waits for it.
 	Image string `json:"image,omitempty"`
+	// System is how the minimal root shows the host's /usr, and what of /etc belongs to it. "" means SystemPrivate.
+	System System `json:"system,omitempty"`
 	// Writable lets the payload write to its root. Changes are bounded by Size and Inodes, and dropped at the end.
 	Writable bool `json:"writable,omitempty"`
 	// Size is the capacity of a writable root in bytes; 0 means DefaultRootSize.

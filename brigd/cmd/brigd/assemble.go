@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -252,7 +253,9 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 			return o, fmt.Errorf("--spec %s: it has a command or mounts, and those are a request's; remove args and mounts",
 				words.Quote(c.SpecFile))
 		}
+		system := o.Base.Rootfs.System
 		o.Base = *s
+		o.Base.Rootfs.System = cmp.Or(system, s.Rootfs.System)
 	}
 	for _, name := range c.Policies {
 		p, err := loadPolicy(c.PolicyDir, name)
@@ -266,7 +269,7 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 	}
 	for _, problem := range o.Base.Check() {
 		if problem.Path != "args" { // args come with a request
-			return o, fmt.Errorf("what every jail begins with (--spec, --optional): %w", problem)
+			return o, fmt.Errorf("what every jail begins with (--spec, --optional, --system): %w", problem)
 		}
 	}
 	b := &o.Sandboxes

@@ -27,7 +27,8 @@ var places = map[string]Place{
 	"audit.path": Each, "audit.sync": Each, "audit.max_bytes": Each, "audit.keep": Each, "audit.key": Each,
 	"audit.argv": Each,
 
-	"jails.spec": Travels, "jails.timeout": Travels, "jails.max_timeout": Travels, "jails.memory": Travels,
+	"jails.spec": Travels, "jails.system": Travels,
+	"jails.timeout": Travels, "jails.max_timeout": Travels, "jails.memory": Travels,
 	"jails.max_output": Travels, "jails.shares": Travels, "jails.images": Travels,
 	"jails.image_store": Each, "jails.pool": Worker, "jails.optional": Travels, "jails.go_cache": Worker,
 	"jails.warm": Worker, "jails.changes_dir": Worker, "jails.allow_apply": Worker, "jails.languages": Worker,

@@ -92,6 +92,9 @@ func jailFlags(c *Config) []cli.Flag {
 			Help: "what every jail begins with: the JSON of brig spec, without a command and mounts"},
 		{Name: "pool", Path: "jails.pool", Args: "N", To: &c.Engine.Runner.Pool, Max: 4096,
 			Help: "the number of network namespaces to keep ready"},
+		{Name: "system", Path: "jails.system", Args: "MODE", To: (*string)(&c.Engine.Base.Rootfs.System),
+			Help: "how jails without an image show this machine's /usr: by overlays of their own (private, the default), or " +
+				"by read-only binds (shared), which are faster, and through which locks and watches cross"},
 		{Name: "optional", Path: "jails.optional", Args: "A,B", To: &c.Optional,
 			Help: "mechanisms that a jail may do without where this machine lacks them, as in memory,cpus for a user " +
 				"without a control group; may be repeated"},

@@ -73,6 +73,10 @@ func (t *tree) leavesEarly(in *input, own []rootfs.Entry) bool {
 
 // overlaysSystem reports whether the host's directories are shown through overlays.
 func overlaysSystem(in *input, out *report) bool {
+	if in.Rootfs.System == spec.SystemShared {
+		out.enforced["overlay"] = "not asked for: shared read-only binds, across which locks and watches work"
+		return false
+	}
 	why := ""
 	for _, d := range in.host.System {
 		if d.Link == "" && d.NoOverlay != "" {

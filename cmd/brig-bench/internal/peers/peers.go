@@ -123,7 +123,7 @@ func All(h *Host) (tools []*Tool) {
 	}
 	for _, p := range table {
 		tools = append(tools, p.tool(h))
-		if p.program == "brig" {
+		if p.program == "brig" && p.version != "" {
 			tools = append(tools, libraries()...)
 		}
 	}

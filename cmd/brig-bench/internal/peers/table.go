@@ -52,6 +52,14 @@ const brigLine = `$program run
 	--
 	@arg $1`
 
+// sharedLine makes the same with the host's /usr by binds, as the others have it.
+const sharedLine = `$program run --system shared
+	@limits --memory 64m --cpus 1 --pids-limit 64
+	@show --ro-bind $1 /brig-bench
+	@job --input $1/input --work $1/work --output $1/output --timeout 30s
+	--
+	@arg $1`
+
 // bubblewrapLine is how bubblewrap is commonly called: few mounts, and directories of its root where brig has a tmpfs.
 // Its init is on by default, like brig's. /etc was written beforehand, as one mount.
 const bubblewrapLine = `$program --unshare-all --unshare-user --uid 1000 --gid 1000 --hostname brig
@@ -92,6 +100,8 @@ const podmanLine = `$program --root $state/s --runroot $state/r --tmpdir $state/
 var table = []peer{
 	{name: "no jail", binds: true, differs: []string{"no isolation at all"}, line: bareLine},
 	{name: "brig run", program: "brig", version: "version", limits: true, binds: true, line: brigLine},
+	{name: "brig run, shared", program: "brig", limits: true, binds: true,
+		differs: []string{bindsUsr}, line: sharedLine},
 	{name: "bubblewrap", program: "bwrap", pkg: "bubblewrap", version: "--version", binds: true, filter: true,
 		differs: append([]string{"loads Docker's filter as libseccomp compiles it, for three architectures and linear: " +
 			"the kernel takes longer to load it than a tree for one"}, bubblewrapDiffers...),
