@@ -16,7 +16,7 @@ func TestApply(t *testing.T) {
 	if !done.Removed || len(done.Files) != 23 || len(dry.Files) != 23 {
 		t.Errorf("%+v, %d", done, len(dry.Files))
 	}
-	if left, err := w.store.names(); err != nil || len(left) > 0 {
+	if left, err := w.store.dir.Names(func(string) bool { return true }); err != nil || len(left) > 0 {
 		t.Errorf("the store has %q, %v", left, err)
 	}
 }

@@ -144,7 +144,7 @@ func TestAttackTampered(t *testing.T) {
 			w := newWorld(t, base, upper)
 			before := snapshot(t, w.base)
 			set := w.capture()
-			path := filepath.Join(w.store.root.Name(), set.ID, name)
+			path := filepath.Join(w.store.dir.Path(), set.ID, name)
 			text, err := os.ReadFile(path)
 			must.Do(t, err)
 			text[len(text)*at/8] ^= 1
@@ -171,7 +171,7 @@ func TestAttackJournal(t *testing.T) {
 	for _, text := range []string{"", "{}", `{"token":"../../../../x"}`, `{"token":"0123456789abcdef","other":1}`} {
 		w := newWorld(t, base, upper)
 		set := w.capture()
-		must.Do(t, os.WriteFile(filepath.Join(w.store.root.Name(), set.ID, journalFile), []byte(text), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(w.store.dir.Path(), set.ID, journalFile), []byte(text), 0o600))
 		var damaged *DamagedError
 		if _, err := set.Apply(&ApplyOptions{}); !errors.As(err, &damaged) {
 			t.Errorf("%q: %v", text, err)

@@ -17,7 +17,7 @@ import (
 // onDisk returns the bytes of a set.
 func (w *world) onDisk(set *Set) (n int64) {
 	w.t.Helper()
-	for _, e := range must.Get(os.ReadDir(filepath.Join(w.store.root.Name(), set.ID)))(w.t) {
+	for _, e := range must.Get(os.ReadDir(filepath.Join(w.store.dir.Path(), set.ID)))(w.t) {
 		n += must.Get(e.Info())(w.t).Size()
 	}
 	return n
@@ -108,7 +108,7 @@ func TestCaptureEnds(t *testing.T) {
 	if _, err := w.store.Capture(ctx, b, u, w.base, &w.run); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if left, err := w.store.names(); err != nil || len(left) > 0 {
+	if left, err := w.store.dir.Names(func(string) bool { return true }); err != nil || len(left) > 0 {
 		t.Errorf("%q, %v", left, err)
 	}
 }

@@ -164,7 +164,7 @@ func (s *Store) write(h *Header, c *comparer, upper *os.File) (set *Set, err err
 		return nil, err
 	}
 	defer func() {
-		_ = s.root.RemoveAll(draft) // what an error leaves; another brig removes it otherwise
+		_ = s.dir.Drop(draft) // what an error leaves; another brig removes it otherwise
 		err = errors.Join(err, lock.Close())
 	}()
 	left := c.room.most + 2*maxHeader // one file may have that more than is left
@@ -201,12 +201,8 @@ func (s *Store) write(h *Header, c *comparer, upper *os.File) (set *Set, err err
 		return nil, err
 	}
 	set = &Set{Header: *h, ID: digest(text), store: s}
-	if err := s.root.Rename(draft, set.ID); err != nil {
+	if err := s.dir.Publish(lock, draft, set.ID); err != nil {
 		return nil, err
 	}
-	dir, err := s.root.Open(".")
-	if err == nil {
-		err = errors.Join(dir.Sync(), dir.Close())
-	}
-	return set, err
+	return set, nil
 }

@@ -99,7 +99,7 @@ changed run.sh +0 -0`, "\n")
 		t.Errorf("%+v", set.Counts)
 	}
 	equal(t, snapshot(t, w.base), snapshot(t, base.make(t, t.TempDir())))
-	if left, err := w.store.names(); err != nil || !slices.Equal(left, []string{set.ID}) {
+	if left, err := w.store.dir.Names(func(string) bool { return true }); err != nil || !slices.Equal(left, []string{set.ID}) {
 		t.Errorf("the store has %q, %v", left, err)
 	}
 }
@@ -108,7 +108,7 @@ changed run.sh +0 -0`, "\n")
 func TestLayerIsOCI(t *testing.T) {
 	w := newWorld(t, base, upper)
 	set := w.capture()
-	tar := must.Get(os.Open(filepath.Join(w.store.root.Name(), set.ID, layerFile)))(t)
+	tar := must.Get(os.Open(filepath.Join(w.store.dir.Path(), set.ID, layerFile)))(t)
 	defer tar.Close()
 	dir := must.Get(os.Open(base.make(t, t.TempDir())))(t)
 	defer dir.Close()
@@ -122,7 +122,7 @@ func TestCaptureOfNothing(t *testing.T) {
 	if set := w.capture(); set != nil {
 		t.Errorf("%q", summary(t, set))
 	}
-	if left, err := w.store.names(); err != nil || len(left) > 0 {
+	if left, err := w.store.dir.Names(func(string) bool { return true }); err != nil || len(left) > 0 {
 		t.Errorf("the store has %q, %v", left, err)
 	}
 }

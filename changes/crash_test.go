@@ -62,7 +62,7 @@ func (w *world) crashAt(n int, id string) bool { return w.crashWith(n, id, "-") 
 func (w *world) crashWith(n int, id, host string) bool {
 	w.t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %s %s", crashVar, n, w.store.root.Name(), id, host))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %s %s", crashVar, n, w.store.dir.Path(), id, host))
 	out, err := cmd.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == unix.SIGKILL {
 		return true

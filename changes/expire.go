@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"brig/internal/sys"
+	"brig/internal/store"
 	"brig/internal/words"
 
 	"golang.org/x/sys/unix"
@@ -16,38 +16,28 @@ import (
 // draftPrefix begins the name of a set that is being written or removed.
 const draftPrefix = ".new-"
 
-// draft makes a directory for a new set, and locks it, so that it is known to be in use. The expire of another process
-// may remove it before; then it is made again.
+func isDraft(name string) bool { return strings.HasPrefix(name, draftPrefix) }
+
+// draft makes a directory for a new set, and locks it, so that it is known to be in use.
 func (s *Store) draft() (name string, lock *os.File, err error) {
-	for range 100 {
-		name = fmt.Sprintf("%s%d-%d", draftPrefix, os.Getpid(), time.Now().UnixNano())
-		if err = s.root.Mkdir(name, 0o700); err != nil {
-			return "", nil, err
-		}
-		if lock, err = s.lock(name); !errors.Is(err, errBusy) && !errors.Is(err, os.ErrNotExist) {
-			break
-		}
-	}
-	return name, lock, err
+	return s.dir.Draft(func() string { return fmt.Sprintf("%s%d-%d", draftPrefix, os.Getpid(), time.Now().UnixNano()) })
 }
 
 // errBusy means that another process has locked a set.
 var errBusy = errors.New("another brig is at work on it; wait until it has ended")
 
-// lock locks a directory of the store: flock(2).
+// busy returns errBusy for store.ErrBusy.
+func busy(err error) error {
+	if errors.Is(err, store.ErrBusy) {
+		return errBusy
+	}
+	return err
+}
+
+// lock locks a directory of the store.
 func (s *Store) lock(name string) (*os.File, error) {
-	f, err := s.root.OpenFile(name, careful, 0)
-	if err != nil {
-		return nil, err
-	}
-	err = sys.Flock(f, unix.LOCK_EX|unix.LOCK_NB)
-	if err == unix.EWOULDBLOCK {
-		err = errBusy
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	f, err := s.dir.Hold(name, unix.O_DIRECTORY, unix.LOCK_EX|unix.LOCK_NB)
+	return f, busy(err)
 }
 
 // Expire removes the sets that exceed the Limits, but for those that are in use or half applied, and what killed
@@ -56,13 +46,11 @@ func (s *Store) Expire() (removed []string, err error) { return s.expire("", tim
 
 // expire is Expire, and keeps the newest set.
 func (s *Store) expire(newest string, now time.Time) (removed []string, err error) {
-	list, err := s.names()
+	drafts, err := s.dir.Names(isDraft)
 	errs := []error{err}
-	for _, name := range list {
-		if strings.HasPrefix(name, draftPrefix) {
-			_, err := s.removeUnused(name)
-			errs = append(errs, err)
-		}
+	for _, name := range drafts {
+		_, err := s.removeUnused(name)
+		errs = append(errs, err)
 	}
 	sets, _ := s.List() // a damaged set stays until it is discarded
 	count, bytes := 0, int64(0)
@@ -92,27 +80,19 @@ func (s *Store) removeUnused(name string) (gone bool, err error) {
 
 // remove removes a set or a draft unless another process has locked it.
 func (s *Store) remove(name string) error {
-	if st, err := s.root.Lstat(name); err == nil && !st.IsDir() {
-		return s.root.Remove(name) // nothing of brig's
+	gone := ""
+	if isDigest(name) {
+		gone = draftPrefix + name
 	}
-	lock, err := s.lock(name)
-	if err != nil {
-		return err
+	err := s.dir.Evict(name, gone)
+	if errors.Is(err, unix.ENOTDIR) {
+		return s.dir.Unlink(name) // nothing of brig's
 	}
-	return errors.Join(s.drop(name), lock.Close())
+	return busy(err)
 }
 
-// drop removes a locked directory. It renames a set first, so that no process sees part of one.
-func (s *Store) drop(name string) error {
-	if isDigest(name) {
-		gone := draftPrefix + name
-		if err := s.root.Rename(name, gone); err != nil {
-			return err
-		}
-		name = gone
-	}
-	return s.root.RemoveAll(name)
-}
+// drop removes a set that is locked.
+func (s *Store) drop(id string) error { return s.dir.Retire(id, draftPrefix+id) }
 
 // Discard removes the set from the store. One whose Apply was interrupted is removed only with force: its directory
 // stays half changed then.

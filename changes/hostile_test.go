@@ -180,7 +180,7 @@ func TestDraftIsMadeAgain(t *testing.T) {
 			t.Error(err)
 			break
 		}
-		must.Do(t, errors.Join(w.store.root.RemoveAll(name), lock.Close()))
+		must.Do(t, errors.Join(w.store.dir.Drop(name), lock.Close()))
 	}
 	close(stop)
 	must.Do(t, <-stopped)
@@ -189,7 +189,7 @@ func TestDraftIsMadeAgain(t *testing.T) {
 // temporary returns the names that an interrupted Apply of w's only set may use in a directory.
 func (w *world) temporary(dir string) (list []string) {
 	w.t.Helper()
-	journals := must.Get(filepath.Glob(filepath.Join(w.store.root.Name(), "*", journalFile)))(w.t)
+	journals := must.Get(filepath.Glob(filepath.Join(w.store.dir.Path(), "*", journalFile)))(w.t)
 	for _, name := range journals {
 		var j journal
 		text := must.Get(os.ReadFile(name))(w.t)

@@ -32,7 +32,7 @@ func (s *Set) begin(o *ApplyOptions) (token string, err error) {
 	name := s.ID + "/" + journalFile
 	for _, old := range []string{name + ".new", s.ID + "/" + notesFile} { // of a killed process
 		if err == nil {
-			err = s.store.root.RemoveAll(old)
+			err = s.store.dir.Drop(old)
 		}
 	}
 	if err == nil {
@@ -40,21 +40,21 @@ func (s *Set) begin(o *ApplyOptions) (token string, err error) {
 	}
 	if err == nil {
 		s.Interrupted = true
-		err = s.store.root.Rename(name+".new", name)
+		err = s.store.dir.Rename(name+".new", journalFile)
 	}
 	if err != nil {
 		s.Interrupted = false
-		return "", errors.Join(err, s.store.root.RemoveAll(name+".new"))
+		return "", errors.Join(err, s.store.dir.Drop(name+".new"))
 	}
 	return token, nil
 }
 
 // end removes the journal: the directory is wholly as it was, or as it should be.
 func (s *Set) end() error {
-	err := s.store.root.Remove(s.ID + "/" + journalFile)
+	err := s.store.dir.Unlink(s.ID + "/" + journalFile)
 	if err == nil {
 		s.Interrupted = false
-		err = s.store.root.RemoveAll(s.ID + "/" + notesFile)
+		err = s.store.dir.Drop(s.ID + "/" + notesFile)
 	}
 	return err
 }

@@ -42,7 +42,7 @@ type notes struct {
 }
 
 func (s *Set) openNotes() (*notes, error) {
-	f, err := s.store.root.OpenFile(s.ID+"/"+notesFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := s.store.dir.Open(s.ID+"/"+notesFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // Set is a change set of a store.
@@ -22,13 +20,9 @@ type Set struct {
 	files []*File
 }
 
-// careful has the flags to open a file or directory of the store. What else may be there by now, such as a FIFO, does
-// not block.
-const careful = os.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_NOCTTY
-
 // file opens a file of the set, which must be a regular one.
 func (s *Set) file(name string) (*os.File, error) {
-	f, err := s.store.root.OpenFile(s.ID+"/"+name, careful, 0)
+	f, err := s.store.dir.Open(s.ID+"/"+name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 
-	"brig/internal/sys"
 	"brig/internal/words"
 
 	"golang.org/x/sys/unix"
@@ -32,13 +31,8 @@ type room struct {
 // room returns the room of the next set: what the Limits allow, and nine tenths of what is free.
 func (s *Store) room() (*room, error) {
 	most := max(s.Limits.Bytes, leastRoom)
-	dir, err := s.root.Open(".")
-	if err != nil {
-		return nil, err
-	}
 	var st unix.Statfs_t
-	err = errors.Join(sys.Control(dir, func(fd int) error { return unix.Fstatfs(fd, &st) }), dir.Close())
-	if err != nil {
+	if err := s.dir.At(func(dir int) error { return unix.Fstatfs(dir, &st) }); err != nil {
 		return nil, os.NewSyscallError("fstatfs", err)
 	}
 	if st.Blocks > 0 { // some file systems do not tell

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"brig/internal/store"
 	"brig/internal/sys"
 	"brig/internal/words"
 )
@@ -49,7 +49,7 @@ func DefaultDir() (string, error) {
 // Store is a directory of sets.
 type Store struct {
 	Limits Limits
-	root   *os.Root
+	dir    *store.Dir
 }
 
 // Open opens the store in a directory, DefaultDir for "", and makes it if it is missing. It must belong to the caller,
@@ -68,23 +68,20 @@ func Open(dir string) (*Store, error) {
 	if err := sys.MakeStore(dir, 0o700); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(dir)
+	d, err := store.Open(dir, 0, store.Writing)
+	var foreign *store.NotOwn
+	if errors.As(err, &foreign) {
+		err = fmt.Errorf("%s belongs to uid %d and has mode %#o; it must be yours, and writable for nobody else",
+			words.Quote(dir), foreign.UID, foreign.Mode&permissions)
+	}
 	if err != nil {
 		return nil, err
 	}
-	info, err := root.Stat(".") // not the path again: it may lead to another directory by now
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	if st := info.Sys().(*syscall.Stat_t); int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return nil, errors.Join(fmt.Errorf("%s belongs to uid %d and has mode %#o; it must be yours, and writable for "+
-			"nobody else", words.Quote(dir), st.Uid, st.Mode&permissions), root.Close())
-	}
-	return &Store{DefaultLimits(), root}, nil
+	return &Store{DefaultLimits(), d}, nil
 }
 
 // Close closes the store's directory. Sets of it cannot be used afterwards.
-func (s *Store) Close() error { return s.root.Close() }
+func (s *Store) Close() error { return s.dir.Close() }
 
 // List returns the sets of the store, the newest first. An error about one set, which does not keep others from being
 // returned, is a *DamagedError.
@@ -103,19 +100,7 @@ func (s *Store) List() (sets []*Set, err error) {
 
 // IDs returns the ids of all sets, also of damaged ones.
 func (s *Store) IDs() ([]string, error) {
-	list, err := s.names()
-	return slices.DeleteFunc(list, func(name string) bool { return !isDigest(name) }), err
-}
-
-func (s *Store) names() ([]string, error) {
-	d, err := s.root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	list, err := d.Readdirnames(-1)
-	slices.Sort(list)
-	return list, err
+	return s.dir.Names(isDigest)
 }
 
 // Find returns the set whose id begins with prefix, which has at least four digits.
@@ -177,7 +162,7 @@ func (s *Store) load(id string) (*Set, error) {
 	set := &Set{ID: id, store: s}
 	text, err := set.small(headerFile)
 	if errors.Is(err, os.ErrNotExist) {
-		if _, err := s.root.Lstat(id); errors.Is(err, os.ErrNotExist) {
+		if _, err := s.dir.Stat(id); errors.Is(err, os.ErrNotExist) {
 			return nil, nil
 		}
 	}
@@ -190,14 +175,14 @@ func (s *Store) load(id string) (*Set, error) {
 	if err != nil {
 		return nil, &DamagedError{id, err}
 	}
-	_, err = s.root.Lstat(id + "/" + journalFile)
+	_, err = s.dir.Stat(id + "/" + journalFile)
 	set.Interrupted = err == nil
 	return set, nil
 }
 
 // create writes a new file to the disk, and returns its digest.
 func (s *Store) create(name, media string, write func(io.Writer) error) (b Blob, err error) {
-	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := s.dir.Open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return b, err
 	}

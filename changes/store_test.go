@@ -29,7 +29,7 @@ func TestFind(t *testing.T) {
 		t.Error(short)
 	}
 	twin := set.ID[:6] + strings.Repeat("0", 58) // damaged, but an id
-	must.Do(t, w.store.root.Mkdir(twin, 0o700))
+	must.Do(t, os.Mkdir(w.store.dir.Path()+"/"+twin, 0o700))
 	if short := w.store.Short(set.ID); len(short) < 7 {
 		t.Error(short)
 	}
@@ -43,7 +43,7 @@ func TestFind(t *testing.T) {
 	}
 	must.Do(t, w.store.Remove(twin))
 	must.Do(t, set.Discard(false))
-	if left, err := w.store.names(); err != nil || len(left) > 0 {
+	if left, err := w.store.dir.Names(func(string) bool { return true }); err != nil || len(left) > 0 {
 		t.Errorf("%q %v", left, err)
 	}
 }
@@ -85,12 +85,12 @@ func TestExpire(t *testing.T) {
 // What a killed process has left is removed by the next Capture, and what a living one writes is not.
 func TestDraftsOfTheDead(t *testing.T) {
 	w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n"})
-	must.Do(t, w.store.root.Mkdir(draftPrefix+"dead", 0o700))
+	must.Do(t, os.Mkdir(w.store.dir.Path()+"/"+draftPrefix+"dead", 0o700))
 	name, lock, err := w.store.draft()
 	must.Do(t, err)
 	defer lock.Close()
 	w.capture()
-	left, err := w.store.names()
+	left, err := w.store.dir.Names(func(string) bool { return true })
 	if err != nil || len(left) != 2 || left[0] != name {
 		t.Errorf("%q, %v", left, err)
 	}
@@ -140,7 +140,7 @@ func TestStoreOfOddFiles(t *testing.T) {
 		for _, file := range []string{headerFile, filesFile, layerFile, journalFile} {
 			w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n"})
 			set := w.capture()
-			path := filepath.Join(w.store.root.Name(), set.ID, file)
+			path := filepath.Join(w.store.dir.Path(), set.ID, file)
 			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 				t.Fatal(err)
 			}
@@ -160,14 +160,14 @@ func TestStoreOfOddFiles(t *testing.T) {
 		}
 		w := newWorld(t, files{"x": "x\n"}, files{"x": "X\n"})
 		twin := strings.Repeat("0", 64)
-		must.Do(t, put(filepath.Join(w.store.root.Name(), twin)))
-		must.Do(t, put(filepath.Join(w.store.root.Name(), draftPrefix+"odd")))
+		must.Do(t, put(filepath.Join(w.store.dir.Path(), twin)))
+		must.Do(t, put(filepath.Join(w.store.dir.Path(), draftPrefix+"odd")))
 		set := w.capture()
 		if _, err := w.store.Find(twin); err == nil {
 			t.Errorf("a %s is a set", what)
 		}
 		must.Do(t, w.store.Remove(twin))
-		if left, err := w.store.names(); err != nil || len(left) != 1 || left[0] != set.ID {
+		if left, err := w.store.dir.Names(func(string) bool { return true }); err != nil || len(left) != 1 || left[0] != set.ID {
 			t.Errorf("a %s: the store has %q, %v", what, left, err)
 		}
 	}

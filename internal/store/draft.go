@@ -110,41 +110,47 @@ func (d *Dir) Publish(f *os.File, draft, name string) error {
 	return err
 }
 
-// Rename renames a thing, in the place of a file that had it.
-func (d *Dir) Rename(from, to string) error {
-	return d.fail("rename", from, d.At(func(dir int) error { return unix.Renameat(dir, from, dir, to) }))
-}
+// Rename renames a thing, or a file in one, in the place of a file that had the name to.
+func (d *Dir) Rename(path, to string) error { return d.rename(path, to, 0) }
 
 // Move is Rename where nothing may have the new name yet: EEXIST.
-func (d *Dir) Move(from, to string) error {
-	return d.fail("rename", from, d.At(func(dir int) error {
-		return unix.Renameat2(dir, from, dir, to, unix.RENAME_NOREPLACE)
+func (d *Dir) Move(path, to string) error { return d.rename(path, to, unix.RENAME_NOREPLACE) }
+
+func (d *Dir) rename(path, to string, flags uint) error {
+	return d.fail("rename", path, d.in(path, func(dir int, name string) error {
+		if flags == 0 {
+			return unix.Renameat(dir, name, dir, to)
+		}
+		return unix.Renameat2(dir, name, dir, to, flags)
 	}))
 }
 
-// Drop removes a name with all that is in it, which the caller holds or nobody can. A missing one is no error.
-func (d *Dir) Drop(name string) error {
-	return d.fail("remove", name, d.At(func(dir int) error { return owned.Remove(dir, name) }))
-}
-
 // Unlink removes a file: unlinkat(2).
-func (d *Dir) Unlink(name string) error {
-	return d.fail("remove", name, d.At(func(dir int) error { return unix.Unlinkat(dir, name, 0) }))
+func (d *Dir) Unlink(path string) error {
+	return d.fail("remove", path, d.in(path, func(dir int, name string) error { return unix.Unlinkat(dir, name, 0) }))
 }
 
-// Evict removes a directory unless a process holds it: ErrBusy. gone moves it to another name first, so that nobody
-// sees part of it; nil leaves it in its place. What is no directory is ENOTDIR.
-func (d *Dir) Evict(name string, gone string) error {
+// Drop removes what has a path, with all that is in it. The caller holds it, or nobody can. A missing one is no error.
+func (d *Dir) Drop(path string) error { return d.fail("remove", path, d.in(path, owned.Remove)) }
+
+// Retire is Drop of a thing that others look for: its name becomes gone, a draft's, so that nobody sees part of it.
+func (d *Dir) Retire(name, gone string) error {
+	if err := d.Rename(name, gone); err != nil {
+		return err
+	}
+	return d.Drop(gone)
+}
+
+// Evict retires a directory, or drops it where gone is "", unless a process holds it: ErrBusy. It is ENOTDIR for what
+// is no directory.
+func (d *Dir) Evict(name, gone string) error {
 	held, err := d.Hold(name, unix.O_DIRECTORY, unix.LOCK_EX|unix.LOCK_NB)
 	if err != nil {
 		return err
 	}
 	if gone != "" {
-		if err = d.Rename(name, gone); err == nil {
-			name = gone
-		}
-	}
-	if err == nil {
+		err = d.Retire(name, gone)
+	} else {
 		err = d.Drop(name)
 	}
 	return errors.Join(err, held.Close())

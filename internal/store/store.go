@@ -86,12 +86,28 @@ func (d *Dir) Lock(how int) error { return lock(d.f, how) }
 // At calls f with the directory's descriptor, which is not closed meanwhile.
 func (d *Dir) At(f func(dir int) error) error { return sys.Control(d.f, f) }
 
-// fail returns an error about a name of the directory.
-func (d *Dir) fail(op, name string, err error) error {
+// in calls f with the directory and the name of what has a path below this one. No link is followed on the way.
+func (d *Dir) in(path string, f func(dir int, name string) error) error {
+	parent, name := filepath.Split(path)
+	return d.At(func(dir int) error {
+		if parent == "" {
+			return f(dir, name)
+		}
+		fd, err := sys.OpenBeneath(dir, parent, unix.O_PATH|unix.O_DIRECTORY)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return f(fd, name)
+	})
+}
+
+// fail returns an error about what has a path below the directory.
+func (d *Dir) fail(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fs.PathError{Op: op, Path: filepath.Join(d.Path(), name), Err: err}
+	return &fs.PathError{Op: op, Path: filepath.Join(d.Path(), path), Err: err}
 }
 
 // Names returns the names that ours accepts, sorted.
@@ -118,8 +134,10 @@ func (d *Dir) Open(path string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), filepath.Join(d.Path(), path)), nil
 }
 
-// Stat is fstatat(2) of a name itself.
-func (d *Dir) Stat(name string) (st unix.Stat_t, err error) {
-	err = d.At(func(dir int) error { return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
-	return st, d.fail("stat", name, err)
+// Stat is fstatat(2) of what has a path below the directory, a link itself.
+func (d *Dir) Stat(path string) (st unix.Stat_t, err error) {
+	err = d.in(path, func(dir int, name string) error {
+		return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	return st, d.fail("stat", path, err)
 }

@@ -91,6 +91,14 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 	}
+	for what, err := range map[string]error{"drop": d.Drop("link/secret"), "unlink": d.Unlink("link/secret"), "rename": d.Rename("link/secret", "x"), "up": d.Move("dir/up/../secret", "x")} {
+		if err == nil {
+			t.Errorf("%s follows a link", what)
+		}
+	}
+	if _, err := d.Stat("link/secret"); err == nil {
+		t.Error("stat follows a link")
+	}
 	done := make(chan error)
 	go func() {
 		f, err := d.Open("fifo", 0)
