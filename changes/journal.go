@@ -40,7 +40,7 @@ func (s *Set) begin(o *ApplyOptions) (token string, err error) {
 	}
 	if err == nil {
 		s.Interrupted = true
-		err = s.store.dir.Rename(name+".new", journalFile)
+		err = s.store.dir.Rename(name+".new", name)
 	}
 	if err != nil {
 		s.Interrupted = false

@@ -45,10 +45,10 @@ func (w *Writer) Add(n *New) (m *Image, added bool, err error) {
 	if work != nil {
 		defer work.Close()
 		if err = w.build(n, work); err != nil {
-			return nil, false, w.s.explain(errors.Join(err, os.RemoveAll(work.Name())))
+			return nil, false, w.s.explain(errors.Join(err, w.dir.Drop("work/"+name)))
 		}
 	}
-	if err := w.s.publish(work, name, n.Names); err != nil {
+	if err := w.publish(work, name, n.Names); err != nil {
 		return nil, false, w.s.explain(err)
 	}
 	m, err = w.s.load(name, n.Names...)
@@ -57,19 +57,14 @@ func (w *Writer) Add(n *New) (m *Image, added bool, err error) {
 
 // begin makes and locks an empty directory for an image in the making. It returns nil if the store has the image.
 func (w *Writer) begin(name string) (*os.File, error) {
-	path := w.s.path("work", name)
-	dir, err := claim(w.s.path("images", name), func() (*os.File, error) {
-		if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-		return os.Open(path)
-	})
+	path := "work/" + name
+	dir, err := w.claim(path, "images/"+name, unix.O_DIRECTORY)
 	if dir == nil || err != nil {
 		return nil, err
 	}
 	left, err := dir.Readdirnames(-1) // by a process that was killed
 	for _, file := range left {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(path, file)))
+		err = errors.Join(err, w.dir.Drop(path+"/"+file))
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
@@ -77,29 +72,29 @@ func (w *Writer) begin(name string) (*os.File, error) {
 	return dir, nil
 }
 
-// claim opens and locks a file or directory that is being made and will be renamed to done when it is complete. It
-// waits for another process that makes the same one, and returns nil if done exists. It calls open again after
-// ErrNotExist.
-func claim(done string, open func() (*os.File, error)) (*os.File, error) {
+// claim makes, or finds, and holds a file or directory in the making, whose name will be done when it is complete. It
+// waits for another process that makes the same one, and returns nil if done exists.
+func (w *Writer) claim(path, done string, flags int) (*os.File, error) {
 	for {
-		if _, err := os.Lstat(done); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := w.dir.Stat(done); !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		f, err := open()
-		if errors.Is(err, fs.ErrNotExist) {
+		if flags&unix.O_DIRECTORY != 0 {
+			if err := w.dir.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+				return nil, err
+			}
+		}
+		f, err := w.dir.Hold(path, flags, unix.LOCK_EX)
+		if errors.Is(err, fs.ErrNotExist) { // the process that had the lock has renamed or removed it
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err = sys.Flock(f, unix.LOCK_EX); err == nil && same(f, f.Name()) {
-			if _, err = os.Lstat(done); errors.Is(err, fs.ErrNotExist) {
-				return f, nil
-			}
-			err = errors.Join(err, os.RemoveAll(f.Name())) // done has appeared before this one was made
+		if _, err = w.dir.Stat(done); errors.Is(err, fs.ErrNotExist) {
+			return f, nil
 		}
-		f.Close() // unless err says otherwise, the process that had the lock has renamed or removed it
-		if err != nil {
+		if err = errors.Join(err, w.dir.Drop(path), f.Close()); err != nil { // done has appeared before this one was made
 			return nil, err
 		}
 	}
@@ -263,37 +258,28 @@ func openIn(root int, name string) (int, error) {
 }
 
 // publish renames a finished image to its place and sets its names. The lock on names keeps Remove away in between.
-func (s *Store) publish(work *os.File, name string, names []string) error {
-	hold, err := s.locked("names.lock", unix.LOCK_EX)
+func (e *editor) publish(work *os.File, name string, names []string) error {
+	hold, err := e.locked("names.lock", unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer hold.Close()
 	if work != nil {
-		if err = os.Rename(work.Name(), s.path("images", name)); err == nil {
-			err = errors.Join(sys.Flock(work, unix.LOCK_UN), s.sync("images")) // jails may hold it now
+		if err = e.dir.Rename("work/"+name, "images/"+name); err == nil {
+			err = errors.Join(sys.Flock(work, unix.LOCK_UN), e.dir.Sync("images")) // jails may hold it now
 		}
-	} else if _, err = os.Lstat(s.path("images", name)); err != nil {
+	} else if _, err = e.dir.Stat("images/" + name); err != nil {
 		err = fmt.Errorf("the image %s has been removed meanwhile", sha256Prefix+name)
 	}
-	temp := s.path("work", "name") // names.lock makes it ours
+	const temp = "work/name" // names.lock makes it ours
 	for _, text := range names {
 		n, perr := ParseName(text)
-		if err = cmp.Or(err, perr, os.RemoveAll(temp)); err == nil {
-			err = os.Symlink("../images/"+name, temp)
+		if err = cmp.Or(err, perr, e.dir.Drop(temp)); err == nil {
+			err = e.dir.Symlink("../images/"+name, temp)
 		}
 		if err == nil {
-			err = os.Rename(temp, s.path("names", n.file()))
+			err = e.dir.Rename(temp, "names/"+n.file())
 		}
 	}
-	return cmp.Or(err, s.sync("names"))
-}
-
-// sync brings the entries of a directory of the store to the disk.
-func (s *Store) sync(dir string) error {
-	f, err := os.Open(s.path(dir))
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return cmp.Or(err, e.dir.Sync("names"))
 }

@@ -11,14 +11,28 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"brig/internal/sys"
+	"brig/internal/store"
 	"brig/internal/words"
 )
 
 // Writer adds to a store. While it is open, nothing is pruned.
 type Writer struct {
-	s    *Store
+	*editor
 	lock *os.File
+}
+
+// editor changes a store, whose directory it holds.
+type editor struct {
+	s   *Store
+	dir *store.Dir
+}
+
+func (s *Store) edit() (*editor, error) {
+	d, err := store.Open(s.dir, 0, store.Writing)
+	if err != nil {
+		return nil, fmt.Errorf("the image store: %w", err)
+	}
+	return &editor{s, d}, nil
 }
 
 // Write makes the store if needed, waits for a prune that is under way, and returns a Writer, which the caller closes.
@@ -38,24 +52,23 @@ func (s *Store) Write() (*Writer, error) {
 	if err := os.Chmod(s.dir, 0o700); err != nil { // images may hold secrets
 		return nil, fmt.Errorf("the image store: %w", err)
 	}
-	f, err := s.locked("lock", unix.LOCK_SH)
+	e, err := s.edit()
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{s, f}, nil
+	f, err := e.locked("lock", unix.LOCK_SH)
+	if err != nil {
+		return nil, errors.Join(err, e.dir.Close())
+	}
+	return &Writer{e, f}, nil
 }
 
 // Close lets others prune again.
-func (w *Writer) Close() error { return w.lock.Close() }
+func (w *Writer) Close() error { return errors.Join(w.lock.Close(), w.dir.Close()) }
 
 // locked opens a lock file of the store and takes its lock.
-func (s *Store) locked(name string, how int) (*os.File, error) {
-	f, err := os.OpenFile(s.path(name), os.O_RDWR|os.O_CREATE, 0o600)
-	if err == nil {
-		if err = sys.Flock(f, how); err != nil {
-			err = errors.Join(err, f.Close())
-		}
-	}
+func (e *editor) locked(name string, how int) (*os.File, error) {
+	f, err := e.dir.Hold(name, os.O_RDWR|os.O_CREATE, how)
 	if err != nil {
 		return nil, fmt.Errorf("the image store: %s: %w", name, err)
 	}
@@ -88,13 +101,14 @@ func (w *Writer) Receive(digest string, size int64, fetch Fetch, seen func(have 
 	if err != nil {
 		return err
 	}
-	done := w.s.path("blobs", name)
-	f, err := claim(done, func() (*os.File, error) { return os.OpenFile(done+".part", os.O_RDWR|os.O_CREATE, 0o600) })
+	done := "blobs/" + name
+	part := done + ".part"
+	f, err := w.claim(part, done, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return w.s.explain(err)
 	}
 	if f == nil {
-		if st, err := os.Lstat(done); err != nil || st.Size() != size {
+		if st, err := w.dir.Stat(done); err != nil || st.Size != size {
 			return errors.Join(err, fmt.Errorf("the blob %s is in the store, and does not have %d bytes", digest, size))
 		}
 		seen(size)
@@ -115,10 +129,10 @@ func (w *Writer) Receive(digest string, size int64, fetch Fetch, seen func(have 
 		err = f.Sync()
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), done)
+		err = w.dir.Rename(part, done)
 	}
 	if errors.As(err, &wrong) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		err = errors.Join(err, os.Remove(f.Name()))
+		err = errors.Join(err, w.dir.Unlink(part))
 	}
 	return w.s.explain(err)
 }
@@ -184,7 +198,7 @@ func (c counter) Write(b []byte) (int, error) {
 
 // Keep stores what fill writes as a blob, and returns its digest.
 func (w *Writer) Keep(fill func(io.Writer) error) (digest string, size int64, err error) {
-	f, err := os.CreateTemp(w.s.path("work"), "blob-")
+	draft, f, err := w.dir.Create("work/blob-")
 	if err != nil {
 		return "", 0, w.s.explain(err)
 	}
@@ -193,22 +207,19 @@ func (w *Writer) Keep(fill func(io.Writer) error) (digest string, size int64, er
 	err = fill(io.MultiWriter(f, sum, counter(func(n int) { size += int64(n) })))
 	name := hex.EncodeToString(sum.Sum(nil))
 	if err == nil {
-		err = f.Sync()
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), w.s.path("blobs", name))
+		err = w.dir.Publish(f, draft, "blobs/"+name)
 	}
 	if err != nil {
-		return "", 0, w.s.explain(errors.Join(err, os.Remove(f.Name())))
+		return "", 0, w.s.explain(errors.Join(err, w.dir.Drop(draft)))
 	}
 	return sha256Prefix + name, size, nil
 }
 
 // Spool returns a file without a name below the store, for an input that must be read more than once.
 func (w *Writer) Spool() (*os.File, error) {
-	f, err := os.CreateTemp(w.s.path("work"), "spool-")
+	name, f, err := w.dir.Create("work/spool-")
 	if err == nil {
-		if err = os.Remove(f.Name()); err != nil {
+		if err = w.dir.Unlink(name); err != nil {
 			err = errors.Join(err, f.Close())
 		}
 	}

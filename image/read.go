@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/internal/store"
 	"brig/internal/sys"
 	"brig/internal/words"
 )
@@ -134,27 +135,14 @@ func (s *Store) List() (list []*Image, err error) {
 // image was removed after Lookup.
 func (m *Image) Hold() (*os.File, error) {
 	dir := filepath.Dir(m.Tree)
-	f, err := os.Open(dir)
+	f, err := store.Hold(dir, unix.O_DIRECTORY, unix.LOCK_SH) // waits for a removal, which takes a moment
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the image %s has been removed", m.Digest)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the image %s: %w", m.Digest, err)
 	}
-	if err := sys.Flock(f, unix.LOCK_SH); err != nil { // waits for a removal, which takes a moment
-		return nil, errors.Join(fmt.Errorf("the image %s: flock: %w", m.Digest, err), f.Close())
-	}
-	if !same(f, dir) {
-		return nil, errors.Join(fmt.Errorf("the image %s has been removed", m.Digest), f.Close())
-	}
 	return f, nil
-}
-
-// same reports whether an open file is still the one at a path.
-func same(f *os.File, path string) bool {
-	a, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	b, err := os.Lstat(path)
-	return err == nil && os.SameFile(a, b)
 }
 
 // load reads a complete image.

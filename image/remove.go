@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
-	"brig/internal/sys"
+	"brig/internal/store"
 )
 
 // Remove takes a name from the store, and its image with the last one; or an image with all its names, by its digest.
@@ -20,8 +19,13 @@ func (s *Store) Remove(text string) (names []string, gone *Image, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	e, err := s.edit()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer e.dir.Close()
 	work := ""
-	err = s.withNames(func(list []link) error {
+	err = e.withNames(func(list []link) error {
 		var out []link
 		left := 0
 		for _, l := range list {
@@ -33,12 +37,12 @@ func (s *Store) Remove(text string) (names []string, gone *Image, err error) {
 			}
 		}
 		if left == len(out) {
-			if work, err = s.displace(m.Digest[len(sha256Prefix):]); err != nil {
+			if work, err = e.displace(m.Digest[len(sha256Prefix):]); err != nil {
 				return err
 			}
 		}
 		for _, l := range out {
-			if err := os.Remove(s.path("names", l.name.file())); err != nil {
+			if err := e.dir.Unlink("names/" + l.name.file()); err != nil {
 				return err
 			}
 			names = append(names, l.name.String())
@@ -48,24 +52,24 @@ func (s *Store) Remove(text string) (names []string, gone *Image, err error) {
 	if err != nil || work == "" {
 		return names, nil, err
 	}
-	if err := os.RemoveAll(work); err != nil {
+	if err := e.dir.Drop(work); err != nil {
 		return names, m, err
 	}
-	if f, err := s.locked("lock", unix.LOCK_EX|unix.LOCK_NB); err == nil { // else a prune takes the rest
-		_, err = s.sweep()
+	if f, err := e.locked("lock", unix.LOCK_EX|unix.LOCK_NB); err == nil { // else a prune takes the rest
+		_, err = e.sweep()
 		return names, m, errors.Join(err, f.Close())
 	}
 	return names, m, nil
 }
 
 // withNames calls f with all names, and holds the lock without which no process changes them.
-func (s *Store) withNames(f func([]link) error) error {
-	hold, err := s.locked("names.lock", unix.LOCK_EX)
+func (e *editor) withNames(f func([]link) error) error {
+	hold, err := e.locked("names.lock", unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer hold.Close()
-	list, err := s.names()
+	list, err := e.s.names()
 	if err == nil {
 		err = f(list)
 	}
@@ -76,22 +80,20 @@ func (s *Store) withNames(f func([]link) error) error {
 const displaced = "old-"
 
 // displace moves an image that no process holds to another name, and returns its path.
-func (s *Store) displace(hex string) (string, error) {
-	dir, err := os.Open(s.path("images", hex))
-	if err != nil {
-		return "", err
-	}
-	defer dir.Close()
-	if err := sys.Flock(dir, unix.LOCK_EX|unix.LOCK_NB); err == unix.EWOULDBLOCK {
+func (e *editor) displace(hex string) (string, error) {
+	image := "images/" + hex
+	dir, err := e.dir.Hold(image, unix.O_DIRECTORY, unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, store.ErrBusy) {
 		return "", fmt.Errorf("the image %s: a jail uses it; remove it when the jail has ended", sha256Prefix+hex)
 	} else if err != nil {
 		return "", err
 	}
-	temp, err := os.MkdirTemp(s.path("work"), displaced)
+	defer dir.Close()
+	temp, held, err := e.dir.Draft(store.Numbered("work/" + displaced))
 	if err != nil {
 		return "", err
 	}
-	return temp, os.Rename(dir.Name(), filepath.Join(temp, hex))
+	return temp, errors.Join(e.dir.Rename(image, temp+"/"+hex), held.Close())
 }
 
 // Pruned is what Prune removed.
@@ -109,54 +111,59 @@ func (s *Store) Prune() (p Pruned, err error) {
 	if _, err := os.Lstat(s.dir); errors.Is(err, fs.ErrNotExist) {
 		return p, nil
 	}
-	f, err := s.locked("lock", unix.LOCK_EX)
+	e, err := s.edit()
+	if err != nil {
+		return p, err
+	}
+	defer e.dir.Close()
+	f, err := e.locked("lock", unix.LOCK_EX)
 	if err != nil {
 		return p, err
 	}
 	defer f.Close()
-	return s.sweep()
+	return e.sweep()
 }
 
 // sweep is Prune for a caller that holds the lock.
-func (s *Store) sweep() (p Pruned, err error) {
-	if err := s.withNames(func(list []link) error { return s.nameless(list, &p) }); err != nil {
+func (e *editor) sweep() (p Pruned, err error) {
+	if err := e.withNames(func(list []link) error { return e.nameless(list, &p) }); err != nil {
 		return p, err
 	}
-	work, err := s.list("work", func(string) bool { return true })
+	work, err := e.s.list("work", func(string) bool { return true })
 	if err != nil {
 		return p, err
 	}
 	for _, name := range work {
-		if err := os.RemoveAll(s.path("work", name)); err != nil {
+		if err := e.dir.Drop("work/" + name); err != nil {
 			return p, err
 		}
 		if !strings.HasPrefix(name, displaced) {
 			p.Unfinished++
 		}
 	}
-	if err := s.sweepBlobs(&p); err != nil {
+	if err := e.sweepBlobs(&p); err != nil {
 		return p, err
 	}
-	return p, s.sweepFiles(&p)
+	return p, e.sweepFiles(&p)
 }
 
 // nameless removes dangling names, and displaces images that have no name and that no process holds.
-func (s *Store) nameless(list []link, p *Pruned) error {
+func (e *editor) nameless(list []link, p *Pruned) error {
 	named := map[string]bool{}
 	for _, l := range list {
 		named[l.hex] = true
-		if _, err := os.Lstat(s.path("images", l.hex)); errors.Is(err, fs.ErrNotExist) {
-			if err := os.Remove(s.path("names", l.name.file())); err != nil {
+		if _, err := e.dir.Stat("images/" + l.hex); errors.Is(err, fs.ErrNotExist) {
+			if err := e.dir.Unlink("names/" + l.name.file()); err != nil {
 				return err
 			}
 		}
 	}
-	all, err := s.images()
+	all, err := e.s.images()
 	for _, hex := range all {
 		if named[hex] {
 			continue
 		}
-		if _, err := s.displace(hex); err == nil {
+		if _, err := e.displace(hex); err == nil {
 			p.Images = append(p.Images, sha256Prefix+hex)
 		}
 	}
@@ -164,9 +171,9 @@ func (s *Store) nameless(list []link, p *Pruned) error {
 }
 
 // sweepBlobs removes the blobs that no image has.
-func (s *Store) sweepBlobs(p *Pruned) error {
+func (e *editor) sweepBlobs(p *Pruned) error {
 	used := map[string]bool{}
-	list, err := s.List()
+	list, err := e.s.List()
 	if err != nil {
 		return err
 	}
@@ -175,13 +182,13 @@ func (s *Store) sweepBlobs(p *Pruned) error {
 			used[strings.TrimPrefix(l.Digest, sha256Prefix)] = true
 		}
 	}
-	blobs, err := s.list("blobs", func(name string) bool { return !used[name] })
+	blobs, err := e.s.list("blobs", func(name string) bool { return !used[name] })
 	for _, name := range blobs {
-		st, serr := os.Lstat(s.path("blobs", name))
-		if err = errors.Join(err, serr, os.Remove(s.path("blobs", name))); err != nil {
+		st, serr := e.dir.Stat("blobs/" + name)
+		if err = errors.Join(err, serr, e.dir.Unlink("blobs/"+name)); err != nil {
 			return err
 		}
-		if p.Bytes += st.Size(); strings.HasSuffix(name, ".part") {
+		if p.Bytes += st.Size; strings.HasSuffix(name, ".part") {
 			p.Unfinished++
 		} else {
 			p.Blobs++
@@ -191,8 +198,8 @@ func (s *Store) sweepBlobs(p *Pruned) error {
 }
 
 // sweepFiles removes the shared files that no image links to.
-func (s *Store) sweepFiles(p *Pruned) error {
-	return walkDir(s.path("files"), func(parent int, name string, st *unix.Stat_t) error {
+func (e *editor) sweepFiles(p *Pruned) error {
+	return walkDir(e.s.path("files"), func(parent int, name string, st *unix.Stat_t) error {
 		if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink > 1 {
 			return nil
 		}

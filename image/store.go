@@ -27,6 +27,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/internal/store"
 	"brig/internal/sys"
 	"brig/internal/words"
 )
@@ -63,7 +64,7 @@ func Open(dir string) (s *Store, err error) {
 		return &Store{dir}, nil
 	case err != nil:
 		return nil, fmt.Errorf("the image store: %w", &os.PathError{Op: "open", Path: dir, Err: err})
-	case int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0:
+	case store.Check(&st, store.Writing) != nil:
 		return nil, fmt.Errorf("the image store %s: it belongs to user %d and has mode %04o; use a directory of your own "+
 			"that nobody else may write to", words.Quote(dir), st.Uid, st.Mode&0o7777)
 	}

@@ -23,7 +23,7 @@ func TestHoldFromTheFirstMoment(t *testing.T) {
 		err = w.build(n, work)
 	}
 	if err == nil {
-		err = s.publish(work, name, n.Names)
+		err = w.publish(work, name, n.Names)
 	}
 	must.Do(t, err)
 	defer work.Close() // the maker is not done

@@ -164,7 +164,7 @@ func (d *Dir) Remove(id string) error {
 			return err
 		}
 	}
-	return d.dir.Sync()
+	return d.dir.Sync(".")
 }
 
 // File is an open file, whose content no longer changes.

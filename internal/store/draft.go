@@ -3,7 +3,10 @@ package store
 import (
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -78,12 +81,10 @@ const maxStolen = 100
 func (d *Dir) Draft(next func() string) (name string, held *os.File, err error) {
 	for stolen := 0; stolen < maxStolen; {
 		name = next()
-		err = d.At(func(dir int) error { return unix.Mkdirat(dir, name, 0o700) })
-		if err == unix.EEXIST {
+		if err = d.Mkdir(name, 0o700); errors.Is(err, unix.EEXIST) {
 			continue
-		}
-		if err != nil {
-			return "", nil, d.fail("mkdir", name, err)
+		} else if err != nil {
+			return "", nil, err
 		}
 		held, err = d.Hold(name, unix.O_DIRECTORY, unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
@@ -97,31 +98,61 @@ func (d *Dir) Draft(next func() string) (name string, held *os.File, err error) 
 	return "", nil, err
 }
 
+// Create makes a file with a new name, prefix and a number, and holds it.
+func (d *Dir) Create(prefix string) (name string, held *os.File, err error) {
+	for {
+		name = Numbered(prefix)()
+		held, err = d.Hold(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, unix.LOCK_EX)
+		if !errors.Is(err, unix.EEXIST) {
+			return name, held, err
+		}
+	}
+}
+
+// Numbered returns the names for Draft that begin with prefix and end with a number.
+func Numbered(prefix string) (next func() string) {
+	return func() string { return prefix + strconv.FormatUint(uint64(rand.Uint32()), 10) }
+}
+
+// Mkdir makes a directory: mkdirat(2).
+func (d *Dir) Mkdir(path string, mode uint32) error {
+	return d.fail("mkdir", path, d.in(path, func(dir int, name string) error { return unix.Mkdirat(dir, name, mode) }))
+}
+
+// Symlink makes a symbolic link: symlinkat(2).
+func (d *Dir) Symlink(target, path string) error {
+	return d.fail("symlink", path, d.in(path, func(dir int, name string) error {
+		return unix.Symlinkat(target, dir, name)
+	}))
+}
+
 // Publish renames a complete draft to its name, in the place of a file that had it. f is the open draft: its content,
 // or the names in a directory, are on the disk before the name is, and that when it returns.
-func (d *Dir) Publish(f *os.File, draft, name string) error {
+func (d *Dir) Publish(f *os.File, draft, path string) error {
 	err := f.Sync()
 	if err == nil {
-		err = d.Rename(draft, name)
+		err = d.Rename(draft, path)
 	}
 	if err == nil {
-		err = d.Sync()
+		err = d.Sync(filepath.Dir(path))
 	}
 	return err
 }
 
-// Rename renames a thing, or a file in one, in the place of a file that had the name to.
-func (d *Dir) Rename(path, to string) error { return d.rename(path, to, 0) }
+// Rename renames a thing, or a file in one, in the place of a file that had the new name.
+func (d *Dir) Rename(from, to string) error { return d.rename(from, to, 0) }
 
 // Move is Rename where nothing may have the new name yet: EEXIST.
-func (d *Dir) Move(path, to string) error { return d.rename(path, to, unix.RENAME_NOREPLACE) }
+func (d *Dir) Move(from, to string) error { return d.rename(from, to, unix.RENAME_NOREPLACE) }
 
-func (d *Dir) rename(path, to string, flags uint) error {
-	return d.fail("rename", path, d.in(path, func(dir int, name string) error {
-		if flags == 0 {
-			return unix.Renameat(dir, name, dir, to)
-		}
-		return unix.Renameat2(dir, name, dir, to, flags)
+func (d *Dir) rename(from, to string, flags uint) error {
+	return d.fail("rename", from, d.in(from, func(old int, from string) error {
+		return d.in(to, func(dir int, to string) error {
+			if flags == 0 {
+				return unix.Renameat(old, from, dir, to)
+			}
+			return unix.Renameat2(old, from, dir, to, flags)
+		})
 	}))
 }
 

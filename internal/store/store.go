@@ -10,6 +10,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -77,8 +78,14 @@ func (d *Dir) Path() string { return d.f.Name() }
 // Close closes the directory. Its methods return an error afterwards; files that they have opened stay open.
 func (d *Dir) Close() error { return d.f.Close() }
 
-// Sync brings the names of the directory to the disk: fsync(2).
-func (d *Dir) Sync() error { return d.f.Sync() }
+// Sync brings the names in a directory to the disk, "." for this one: fsync(2).
+func (d *Dir) Sync(path string) error {
+	f, err := d.Open(path, unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
 
 // Lock locks the whole directory, until it is closed or unlocked: flock(2).
 func (d *Dir) Lock(how int) error { return lock(d.f, how) }

@@ -6,11 +6,9 @@ package ghost
 
 import (
 	"errors"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"brig/internal/store"
 	"brig/internal/sys"
@@ -157,10 +155,8 @@ func needed(notes *store.Dir, places []Place) bool {
 
 // write adds the entries to the note. A kill can cut off the last list, and leaves the one before (write(2)).
 func (s *Set) write() (err error) {
-	for s.note == nil {
-		s.name = notePrefix + strconv.FormatUint(uint64(rand.Uint32()), 10) // as os.CreateTemp does
-		s.note, err = s.notes.Hold(s.name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, unix.LOCK_EX)
-		if err != nil && !errors.Is(err, unix.EEXIST) {
+	if s.note == nil {
+		if s.name, s.note, err = s.notes.Create(notePrefix); err != nil {
 			return err
 		}
 	}
