@@ -65,7 +65,7 @@ func Markdown(w io.Writer, r *result.Report) error {
 	for _, run := range r.Runs {
 		when = append(when, run.UTC().Format("2006-01-02 15:04"))
 	}
-	fmt.Fprintf(&b, "%s, as %s. Runs began at %s UTC; the load average before them was at most %s.\n",
+	fmt.Fprintf(&b, "%s, as %s.\nRuns began at %s UTC;\nthe load average before them was at most %s.\n",
 		machine(r.Machine), r.Machine.User, strings.Join(when, ", "), number(r.Machine.LoadBefore))
 	for _, t := range r.Tables {
 		if len(t.Rows) == 0 {
