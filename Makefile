@@ -121,10 +121,7 @@ install: build ## install the binaries, the manual pages and the completions und
 	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/man/man8'
 	install -m 644 docs/brig.1 '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1'
 	install -m 644 docs/brigd.8 docs/brigd-queue.8 '$(DESTDIR)$(PREFIX)/share/man/man8/'
-	install -d '$(DESTDIR)$(PREFIX)/share/doc/brig/docs/reference'
-	install -m 644 README.md THREATS.md SECURITY.md '$(DESTDIR)$(PREFIX)/share/doc/brig/'
-	install -m 644 docs/*.md docs/tools.example.yaml '$(DESTDIR)$(PREFIX)/share/doc/brig/docs/'
-	install -m 644 docs/reference/*.md '$(DESTDIR)$(PREFIX)/share/doc/brig/docs/reference/'
+	scripts/docs/install.sh '$(DESTDIR)$(PREFIX)/share/doc/brig'
 	@scripts/completions.sh $(HOST_BIN) '$(DESTDIR)$(PREFIX)/share'
 
 uninstall: ## remove what install has put under PREFIX

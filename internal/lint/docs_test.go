@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,7 +22,13 @@ func skipped(name string) bool {
 // each calls f for every file of the project with this ending.
 func each(t *testing.T, ending string, f func(path string, content []byte)) {
 	t.Helper()
-	must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	eachOf(t, root, ending, f)
+}
+
+// eachOf calls f for every file below a directory with this ending.
+func eachOf(t *testing.T, dir, ending string, f func(path string, content []byte)) {
+	t.Helper()
+	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -51,30 +58,52 @@ var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 // TestLinks: each link of a document to the repository leads to a file, and to a heading if it names one.
 func TestLinks(t *testing.T) {
 	n := 0
-	each(t, ".md", func(path string, content []byte) {
-		for _, m := range link.FindAllSubmatch(content, -1) {
-			to := string(m[1])
-			if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
-				continue
-			}
-			n++
-			file, anchor, _ := strings.Cut(to, "#")
-			target := path
-			if file != "" {
-				target = filepath.Join(filepath.Dir(path), file)
-			}
-			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s: the link to %s leads nowhere", path, to)
-				continue
-			}
-			if anchor != "" && !hasHeading(t, target, anchor) {
-				t.Errorf("%s: %s has no heading #%s", path, target, anchor)
-			}
-		}
-	})
+	each(t, ".md", func(path string, content []byte) { n += checkLinks(t, path, content) })
 	if n < 20 {
 		t.Errorf("only %d links were found: the test is broken", n)
 	}
+}
+
+// TestInstalledLinks: what make install and the packages have of the documents leads nowhere outside of them.
+func TestInstalledLinks(t *testing.T) {
+	dir, n := t.TempDir(), 0
+	if out, err := exec.Command(filepath.Join(root, "scripts/docs/install.sh"), dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, page := range []string{"README.md", "THREATS.md", "docs/agents.md", "docs/reference/README.md", "docs/decisions/README.md"} {
+		if _, err := os.Stat(filepath.Join(dir, page)); err != nil {
+			t.Error(err)
+		}
+	}
+	eachOf(t, dir, ".md", func(path string, content []byte) { n += checkLinks(t, path, content) })
+	if n < 150 {
+		t.Errorf("only %d links were found: the script takes too many away", n)
+	}
+}
+
+// checkLinks returns the number of links to files in a document.
+func checkLinks(t *testing.T, path string, content []byte) (n int) {
+	t.Helper()
+	for _, m := range link.FindAllSubmatch(content, -1) {
+		to := string(m[1])
+		if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
+			continue
+		}
+		n++
+		file, anchor, _ := strings.Cut(to, "#")
+		target := path
+		if file != "" {
+			target = filepath.Join(filepath.Dir(path), file)
+		}
+		if _, err := os.Stat(target); err != nil {
+			t.Errorf("%s: the link to %s leads nowhere", path, to)
+			continue
+		}
+		if anchor != "" && !hasHeading(t, target, anchor) {
+			t.Errorf("%s: %s has no heading #%s", path, target, anchor)
+		}
+	}
+	return n
 }
 
 // hasHeading compares as forges make anchors: lower case, spaces to hyphens, punctuation dropped.
