@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/cmd/brig/internal/bwrap"
+	"brig/cmd/brig/internal/wish"
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 	"brig/nsjail/spec"
@@ -30,7 +31,7 @@ func TestGroupedFlags(t *testing.T) {
 			grouped[r.Flag] = true
 		}
 	}
-	for _, f := range newBuilder("run", nil).flags() {
+	for _, f := range wish.NewDraft("run", nil).Flags() {
 		if want := grouped[f.Name] || f.Group == "Control group"; known("--"+f.Name) != want {
 			t.Errorf("--%s: in the list %v, want %v", f.Name, !want, want)
 		}

@@ -3,15 +3,16 @@ package main
 import (
 	"cmp"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"brig/cmd/brig/internal/wish"
 	"brig/internal/cli"
 	"brig/internal/test/asuser"
 	"brig/internal/test/golden"
-	"brig/internal/test/must"
 )
 
 func TestGolden(t *testing.T) {
@@ -27,14 +28,6 @@ func TestGolden(t *testing.T) {
 	for _, topic := range p.Topics {
 		golden.File(t, "testdata/help-"+topic.Name+".txt", topic.Help())
 	}
-	inv, _, err := parse("spec", strings.Fields("--input a --work . --tmpfs /t:size=64m -e A=b --pass-env LC_* --user 0 --net none --timeout 30s "+
-		"--ulimit nofile=64:128 --memory 1g --optional memory --rootfs r --rootfs-writable=1g --no-init -t -- sh -c id"), noFiles)
-	must.Do(t, err)
-	golden.File(t, "testdata/spec.json", string(inv.spec.JSON()))
-	if inv, _, err = parse("spec", strings.Fields(everyLimit), noFiles); err != nil {
-		t.Fatal(err)
-	}
-	golden.File(t, "testdata/spec-limits.json", string(inv.spec.JSON()))
 }
 
 func TestHelpFits(t *testing.T) {
@@ -78,12 +71,15 @@ func TestWordsOfBrigd(t *testing.T) {
 	}
 }
 
+// noFiles is a reader of files that are not there.
+func noFiles(string, int) ([]byte, error) { return nil, os.ErrNotExist }
+
 // The examples of help are command lines that parse.
 func TestExamplesParse(t *testing.T) {
 	for _, e := range examples() {
 		words := strings.Fields(strings.Split(e[0], " >")[0])
-		inv, _, err := parse(words[1], words[2:], noFiles)
-		if err != nil || len(inv.problems()) > 0 {
+		inv, _, err := wish.Parse(words[1], nil, words[2:], noFiles)
+		if err != nil || len(inv.Problems(inFlags)) > 0 {
 			t.Errorf("%s: %v", e[0], err)
 		}
 	}

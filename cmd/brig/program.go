@@ -2,31 +2,46 @@ package main
 
 import (
 	_ "embed"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"brig/cmd/brig/internal/bwrap"
 	"brig/cmd/brig/internal/changescmd"
 	"brig/cmd/brig/internal/console"
+	"brig/cmd/brig/internal/convertcmd"
+	"brig/cmd/brig/internal/daemon"
+	"brig/cmd/brig/internal/dialect"
 	"brig/cmd/brig/internal/doctorcmd"
+	"brig/cmd/brig/internal/explaincmd"
 	"brig/cmd/brig/internal/gccmd"
 	"brig/cmd/brig/internal/isolate"
+	"brig/cmd/brig/internal/learncmd"
+	"brig/cmd/brig/internal/runcmd"
+	"brig/cmd/brig/internal/verifycmd"
 	"brig/internal/cli"
+	"brig/internal/words"
 	"brig/nsjail/spec"
 )
 
 // program returns the table of commands, in the order of help.
 func program() *cli.Program {
 	changed := changescmd.Commands(open)
+	learn := payload[learncmd.Learn]("learn", "run a command until it works, and print the flags that it needs")
+	learn.About = learncmd.About
+	verify := payload[verifycmd.Verify]("verify",
+		"perform attacks in the jail of these flags, and show what it holds (brigd verify)")
+	verify.Args, verify.After = "[FLAG...]", verifycmd.Help
 	return &cli.Program{
 		Name: "brig", Version: cli.Version, Summary: "run an untrusted command in a jail and say truthfully what happened",
 		Commands: []cli.Command{
-			payload("run", "run a command in a jail and exit as it did", run),
-			payload("explain", "print what run would do, system call by system call, and do nothing", printPlan),
-			learnCommand(),
-			payload("spec", "print the JSON that the flags mean, for --spec or for the Go library", printSpec),
-			convertCommand(),
-			verifyCommand(),
+			payload[runcmd.Run]("run", "run a command in a jail and exit as it did"),
+			payload[explaincmd.Explain]("explain", "print what run would do, system call by system call, and do nothing"),
+			learn,
+			payload[printed]("spec", "print the JSON that the flags mean, for --spec or for the Go library"),
+			convertcmd.Command(open),
+			verify,
 			doctorcmd.Command(open),
 			gccmd.Command(open),
 			changed[0], changed[1], changed[2], changed[3],
@@ -34,7 +49,8 @@ func program() *cli.Program {
 				What: "take isolate's command line, as when called by that name; /usr/share/doc/brig/docs/isolate.md"},
 			{Name: "bwrap", Args: "[OPTION...] [--] COMMAND [ARG...]", Run: bwrap.Main, Foreign: true,
 				What: "take bubblewrap's command line, as when called by that name; /usr/share/doc/brig/docs/bwrap.md"},
-			daemon("image", "pull|import|list|inspect|rm|prune|export|commit [ARG...]", "bring, show and remove images"),
+			daemon.Command("image", "pull|import|list|inspect|rm|prune|export|commit [ARG...]",
+				"bring, show and remove images", open),
 		},
 		Examples: examples,
 		Topics:   topics(), Try: "brig run -- COMMAND", TryFlag: "brig run --timeout 30s -- id",
@@ -52,8 +68,17 @@ func program() *cli.Program {
 // open returns the console of a command.
 func open(std cli.Stdio) *console.Console {
 	help := func(command string) string { return program().CommandHelp(command) }
-	return &console.Console{Stdio: std, Words: inFlags, Help: help}
+	return &console.Console{Stdio: std, Words: inFlags, Help: help, Exit: os.Exit}
 }
+
+// inFlags is the dialect of brig's command line.
+func inFlags(r words.Ref) (string, bool) { return dialects().Word(r) }
+
+// dialects returns the dialect of brig run and of the commands about change sets. It is made once: a report refers to
+// many fields.
+var dialects = sync.OnceValue(func() *dialect.Dialect {
+	return dialect.New(changescmd.Flags(), "run", "apply", "diff", "discard")
+})
 
 // exampleText has command lines, and below each what it is for.
 //
@@ -66,68 +91,6 @@ func examples() (list []cli.Example) {
 		list = append(list, cli.Example{line, what})
 	}
 	return list
-}
-
-// exitCodes returns the exit codes of run.
-func exitCodes() [][2]string {
-	return [][2]string{
-		{"0-255", "the command's own"},
-		{"123", "it has run, and what it has changed could not all be kept"},
-		{"124", "the time limit ended it"},
-		{"125", "brig could not make the jail; nothing has run"},
-		{"126", "the command cannot be executed"},
-		{"127", "the command is not in the jail's root"},
-		{"128+N", "signal N ended it"},
-	}
-}
-
-// payload returns a command that takes the flags of a jail and a command to run in it.
-func payload(name, what string, act func(*invocation, *console.Console) int) cli.Command {
-	return cli.Command{Name: name, Args: "[FLAG...] [--] COMMAND [ARG...]", What: what, Kind: cli.Payload,
-		Flags: func() []cli.Flag { return newBuilder(name, nil).flags() },
-		After: func(h *cli.Help) {
-			h.WriteString("\nSizes are as docker's (64k, 512m, 1g), times as Go's (500ms, 30s, 1h) or in seconds.\n" +
-				"A relative SRC, or PATH of a device, starts at the caller's directory.\n\nExit codes:\n")
-			for _, e := range exitCodes() {
-				h.Row(e[0], e[1], 14)
-			}
-		},
-		Run: func(args []string, streams cli.Stdio) int {
-			std := open(streams)
-			inv, help, err := parse(name, args, fileReader(std.In))
-			if err != nil {
-				return std.Fail(strings.Split(err.Error(), "\n")...)
-			}
-			if help {
-				return std.Emit(std.Help(name))
-			}
-			if err := inv.findImage(std); err != nil {
-				code := std.Fail(std.Told(err))
-				if name == "run" {
-					refuse(inv, std.Told(err), std)
-				}
-				return code
-			}
-			if lines := inv.problems(); len(lines) > 0 {
-				code := std.Fail(lines...)
-				if name == "run" {
-					refuse(inv, lines[0], std)
-				}
-				return code
-			}
-			return act(inv, std)
-		}}
-}
-
-// printSpec runs `brig spec`.
-func printSpec(inv *invocation, std *console.Console) int {
-	if inv.image != "" {
-		inv.spec.Rootfs.Path = "" // a directory of this machine; the image's digest identifies the tree
-	}
-	if bad := inv.spec.NotUTF8(); len(bad) > 0 {
-		return std.Fail(inv.translate(bad[0]))
-	}
-	return std.Emit(string(inv.spec.JSON()))
 }
 
 // description is the text of the section DESCRIPTION of brig(1).
@@ -152,15 +115,15 @@ func manualRest(m *cli.Page) {
 			m.Item("--"+f.Name, f.Args, f.Help)
 		}
 	}
-	about := strings.TrimSpace(strings.ReplaceAll(learnAbout, "\n", " "))
+	about := strings.TrimSpace(strings.ReplaceAll(learncmd.About, "\n", " "))
 	text := strings.NewReplacer("$HELD", strings.Join(heldByGroup(), ", "), "$LEARN", about).Replace(manualText)
 	for title, paragraphs := range sections(text) {
 		m.Section(title, paragraphs...)
 		switch title {
 		case "LEARNING":
-			flags(newBuilder("learn", nil).learnFlags())
+			flags(new(learncmd.Learn).Flags())
 		case "VERIFICATION":
-			flags(verifyFlags(nil))
+			flags(new(verifycmd.Verify).Flags())
 		case "BUBBLEWRAP":
 			for _, v := range bwrap.Variables() {
 				m.Item(v.Name, v.Value, v.Help)
@@ -174,7 +137,12 @@ func manualRest(m *cli.Page) {
 }
 
 // heldByGroup returns the limits that only a control group can hold.
-func heldByGroup() []string {
+func heldByGroup() (names []string) {
 	others := []string{"cpu_time", "protect", "apparmor", "selinux"}
-	return mechanisms(func(m spec.Mechanism) bool { return m.OnDemand && !slices.Contains(others, m.Name) })
+	for _, m := range spec.Mechanisms() {
+		if m.OnDemand && !slices.Contains(others, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/cmd/brig/internal/verdict"
 	"brig/internal/cli"
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
@@ -130,7 +131,7 @@ func TestEarlyQuit(t *testing.T) {
 		}
 		_ = cmd.Wait() // an *exec.ExitError
 		ws := cmd.ProcessState.Sys().(syscall.WaitStatus)
-		if quit := ws.Signaled() && ws.Signal() == unix.SIGQUIT; !quit && ws.ExitStatus() != exitSignal+int(unix.SIGQUIT) {
+		if quit := ws.Signaled() && ws.Signal() == unix.SIGQUIT; !quit && ws.ExitStatus() != verdict.ExitSignal+int(unix.SIGQUIT) {
 			t.Errorf("after the initialisation of %s: %v", after, cmd.ProcessState)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/cmd/brig/internal/wish"
 	"brig/internal/cli"
 )
 
@@ -63,7 +64,7 @@ func topic(name string, belongs func(*cli.Flag) bool) cli.Topic {
 				h.Paragraph(text)
 			}
 		}
-		h.Flags(slices.DeleteFunc(newBuilder("run", nil).flags(), func(f cli.Flag) bool { return !belongs(&f) }), true)
+		h.Flags(slices.DeleteFunc(wish.NewDraft("run", nil).Flags(), func(f cli.Flag) bool { return !belongs(&f) }), true)
 		return h.String()
 	}}
 }

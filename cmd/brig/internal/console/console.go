@@ -18,6 +18,7 @@ type Console struct {
 	cli.Stdio
 	Words words.Dialect               // flags for the fields that a message refers to
 	Help  func(command string) string // returns what brig help COMMAND prints
+	Exit  func(code int)              // ends brig, a thread of which may be in a call that does not return
 }
 
 // Told returns the message of an error, with flags for the fields that it refers to.
@@ -64,4 +65,21 @@ func Colourful(f *os.File) bool {
 		return false
 	}
 	return sys.IsTerminal(f)
+}
+
+// WordedAll returns what enforces each mechanism, with words for the fields that it refers to.
+func WordedAll(list map[string]words.Text, in words.Dialect) map[string]words.Text {
+	told := make(map[string]words.Text, len(list))
+	for name, t := range list {
+		told[name] = t.Worded(in)
+	}
+	return told
+}
+
+// WordedEach is WordedAll for a list.
+func WordedEach(list []words.Text, in words.Dialect) (told []words.Text) {
+	for _, t := range list {
+		told = append(told, t.Worded(in))
+	}
+	return told
 }

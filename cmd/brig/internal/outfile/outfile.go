@@ -60,3 +60,17 @@ func (f File) unmoved() error {
 	}
 	return nil
 }
+
+// Memory returns a file in memory: memfd_create(2).
+func Memory(name string, data []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err = f.WriteAt(data, 0); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
