@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"brig/internal/words"
-
-	"golang.org/x/sys/unix"
 )
 
 // ApplyOptions are for Set.Apply.
@@ -115,33 +113,36 @@ func (s *Set) Resume() (*Applied, error) { return s.Apply(&ApplyOptions{rest: tr
 // Undo takes back an Apply that was interrupted. What the host has written since stays.
 func (s *Set) Undo() (*Applied, error) { return s.Apply(&ApplyOptions{undo: true}) }
 
-// applier returns the state of one Apply of a locked set.
-func (s *Set) applier(o *ApplyOptions) (a *applier, err error) {
-	a = &applier{set: s, options: o, parent: -1, dirs: map[string]inode{}, moved: map[string]inode{}}
-	if a.all, err = s.Files(); err != nil {
-		return nil, err
-	}
-	a.dir, err = s.Dir.open(slices.Contains(o.Allow, "."))
-	return a, err
+// applier is one Apply of a locked set.
+type applier struct {
+	set     *Set
+	options *ApplyOptions
+	site    *site
+	all     []*File // of the set
+	git     *gitSort
 }
 
-func (a *applier) end() {
-	a.close()
-	unix.Close(a.dir)
+func (s *Set) applier(o *ApplyOptions) (*applier, error) {
+	all, err := s.Files()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := s.Dir.open(slices.Contains(o.Allow, "."))
+	if err != nil {
+		return nil, err
+	}
+	return &applier{set: s, options: o, site: newSite(dir, o), all: all}, nil
 }
 
 // sortGit decides about the changes in git directories.
-func (a *applier) sortGit() (err error) {
-	if a.git, err = a.set.sortGit(a.all, a.dir, a.set.free(a.options), a.layer); err != nil {
-		return err
-	}
-	list := a.git.coming(a.all)
-	a.files = make(map[string]*File, len(list))
-	for _, f := range list {
-		a.files[string(f.Path)] = f
-	}
-	return nil
+func (a *applier) sortGit(layer *contents) (err error) {
+	a.git, err = a.set.sortGit(a.all, a.site.dir, a.set.free(a.options), layer)
+	return err
 }
+
+func (a *applier) remover() *remover { return &remover{site: a.site, all: a.all} }
+
+func (a *applier) undoer() *undoer { return &undoer{a.remover(), map[string]inode{}} }
 
 // takeBack takes back an Apply that was killed. One that was done, but for the removal of what it has replaced, is
 // finished.
@@ -151,9 +152,10 @@ func (s *Set) takeBack(j *journal, o *ApplyOptions) (*Applied, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer a.end()
-	a.token = j.Token
-	phase, err := a.recover()
+	defer a.site.end()
+	a.site.token = j.Token
+	u := a.undoer()
+	p, phase, err := u.recover(s)
 	if err != nil {
 		return nil, err
 	}
@@ -162,30 +164,30 @@ func (s *Set) takeBack(j *journal, o *ApplyOptions) (*Applied, error) {
 			words.Clause("; without "+words.Field("undo")+", what they have replaced is removed"))
 	}
 	if phase == done {
-		return a.finish(back)
+		return a.finish(p)
 	}
-	if err = a.undo(); err == nil {
+	if err = u.undo(p); err == nil {
 		err = s.end()
 	}
-	return &Applied{Resumed: true, Left: a.left, moved: a.moved}, err
+	return &Applied{Resumed: true, Left: a.site.left, moved: u.moved}, err
 }
 
 // finish ends an Apply of which every file has its name.
-func (a *applier) finish(o *ApplyOptions) (*Applied, error) {
-	chosen, err := choose(a.all, o.Paths)
+func (a *applier) finish(p *parts) (*Applied, error) {
+	chosen, err := choose(a.all, a.options.Paths)
 	if err == nil {
-		err = a.sortGit()
+		err = a.sortGit(nil)
 	}
 	if err == nil {
-		err = a.lend()
+		err = a.site.lend(p.places)
 	}
 	if err == nil {
-		err = a.finishAll()
+		err = a.remover().finish(p)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d := &Applied{Resumed: true, Left: a.left, Stayed: a.git.stayed(chosen)}
+	d := &Applied{Resumed: true, Left: a.site.left, Stayed: a.git.stayed(chosen)}
 	d.Removed, err = a.last(chosen)
 	return d, err
 }
@@ -196,31 +198,34 @@ func (s *Set) apply(o *ApplyOptions, before *Applied) (*Applied, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer a.end()
-	maps.Copy(a.dirs, before.moved)
+	defer a.site.end()
+	maps.Copy(a.site.dirs, before.moved)
 	chosen, err := choose(a.all, o.Paths)
 	if err != nil {
 		return nil, err
 	}
-	if a.layer, err = s.open(); err != nil {
+	layer, err := s.open()
+	if err != nil {
 		return nil, err
 	}
-	defer a.layer.layer.Close()
-	if err = a.sortGit(); err == nil {
-		err = a.plan(a.git.coming(chosen))
+	defer layer.layer.Close()
+	if err = a.sortGit(layer); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = a.divide()
+	tasks, made, err := newPlanner(a.site, s, a.git, o.Allow).plan(a.git.coming(chosen))
+	if err != nil {
+		return nil, err
 	}
+	p, err := divide(tasks, func(f *File) int { return a.git.of(f).turn(f.New == nil) })
 	if err == nil {
-		err = a.perform()
+		err = a.perform(p, layer)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d := &Applied{Files: before.Files, Done: a.done, Resumed: before.Resumed, Left: append(before.Left, a.left...),
+	d := &Applied{Files: before.Files, Done: made, Resumed: before.Resumed, Left: append(before.Left, a.site.left...),
 		Stayed: a.git.stayed(chosen)}
-	for _, t := range a.tasks {
+	for _, t := range tasks {
 		d.Files = append(d.Files, t.file)
 	}
 	if !o.DryRun {
@@ -230,27 +235,28 @@ func (s *Set) apply(o *ApplyOptions, before *Applied) (*Applied, error) {
 }
 
 // perform prepares the changes and makes them, or takes all back.
-func (a *applier) perform() (err error) {
-	if err = a.reached("journal"); err != nil {
+func (a *applier) perform(p *parts, layer *contents) (err error) {
+	if err = a.site.reached("journal"); err != nil {
 		return err
 	}
-	if a.token, err = a.set.begin(a.options); err != nil {
+	if a.site.token, err = a.set.begin(a.options); err != nil {
 		return err
 	}
-	if a.notes, err = a.set.openNotes(); err == nil {
-		defer a.notes.file.Close() // the phases are synchronised
-		err = a.prepare()
+	notes, err := a.set.openNotes()
+	if err == nil {
+		defer notes.file.Close() // the phases are synchronised
+		err = (&stager{site: a.site, notes: notes, layer: layer}).prepare(p)
 	}
 	if err == nil && !a.options.DryRun {
-		err = a.commit()
+		err = (&committer{a.site, notes}).commit(p.units)
 	}
 	if err == nil && !a.options.DryRun {
-		if err = a.finishAll(); err != nil {
+		if err = a.remover().finish(p); err != nil {
 			err = fmt.Errorf("the changes are made, and brig apply %s ends it: %w", a.set.store.Short(a.set.ID), err)
 		}
 		return err
 	}
-	back := a.undo()
+	back := a.undoer().undo(p)
 	if back == nil {
 		back = a.set.end()
 	}
@@ -262,7 +268,8 @@ func (a *applier) perform() (err error) {
 
 // last ends the journal, and removes a set of which the directory has everything.
 func (a *applier) last(chosen []*File) (removed bool, err error) {
-	a.dirs = map[string]inode{}
+	a.site.dirs = map[string]inode{}
+	p := newPlanner(a.site, a.set, a.git, a.options.Allow)
 	for _, f := range a.all { // chosen has the same files in the same order
 		in, done := a.git.sorted[f], len(chosen) > 0 && chosen[0] == f
 		if done {
@@ -272,7 +279,7 @@ func (a *applier) last(chosen []*File) (removed bool, err error) {
 			f = in.file
 		}
 		if in.stays() || !done && (in == nil || in.file != nil) {
-			if t, reason, err := a.check(f); err != nil || reason != "" || t != nil {
+			if t, reason, err := p.check(f); err != nil || reason != "" || t != nil {
 				return false, a.set.end()
 			}
 		}

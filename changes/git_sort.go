@@ -167,12 +167,16 @@ func (g *gitSort) make(dir *File) {
 	}
 }
 
-// turn returns when a unit gets its name: objects of git before what refers to them, and removed objects last.
-func (a *applier) turn(u *unit) int {
-	if in := a.git.sorted[a.all[u.file.index]]; in != nil && u.file.New == nil {
+// turn returns when a change gets its name: objects of git before what refers to them, and removed objects last.
+func (in *inGit) turn(removed bool) int {
+	switch {
+	case in == nil:
+		return 0
+	case removed:
 		return -int(in.kind) + 2*int(gitdata.Named)
-	} else if in != nil {
-		return int(in.kind)
 	}
-	return 0
+	return int(in.kind)
 }
+
+// of returns what becomes of a change, also as it comes to the host; nil if it is in no git directory.
+func (g *gitSort) of(f *File) *inGit { return g.sorted[g.files[f.index]] }
