@@ -74,7 +74,7 @@ func (c *committer) verify(u *unit) error {
 		if t.now == nil {
 			continue
 		}
-		dir, name, err := c.enter(c.tempPath(u, t.file))
+		dir, name, err := c.enter(c.tempPath(u.file, t.file))
 		if err == nil {
 			var st *unix.Stat_t
 			if st, err = stat(dir, name); err == nil && !same(st, t.now.stat) {

@@ -273,3 +273,15 @@ func (c *comparer) remove(base int, name, path string, whiteout bool) error {
 func (c *comparer) below(base int, name, path string) error {
 	return c.inBase(base, name, func(base int) error { return c.dir(-1, base, path, true) })
 }
+
+// sparse reports whether a file has too many holes to be kept. The payload makes them for free, and in the set they
+// would fill the disk.
+func (c *comparer) sparse(st *unix.Stat_t) bool {
+	if holes := st.Size - st.Blocks*512; kindOf(st.Mode) == Regular && holes > 0 {
+		if holes > maxHoles-c.holes {
+			return true
+		}
+		c.holes += holes
+	}
+	return false
+}

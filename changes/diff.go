@@ -2,7 +2,6 @@ package changes
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"slices"
 
@@ -100,27 +99,6 @@ func (s *Set) changes(paths []string, base int, layer *contents) ([]Change, erro
 		}
 	}
 	return list, nil
-}
-
-// open holds the directory that a set belongs to (O_PATH). other accepts another one at its path.
-func (d *Dir) open(other bool) (fd int, err error) {
-	name := GitQuote(string(d.Path))
-	fd, err = unix.Open(string(d.Path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, fmt.Errorf("%s cannot be opened: %w", name, err)
-	}
-	var st unix.Stat_t
-	err = unix.Fstat(fd, &st)
-	if err == nil && (st.Dev != d.Device || st.Ino != d.Inode) && !other {
-		err = words.Error(words.Textf("%s is not the directory that the run saw, but another one at its path (device %d "+
-			"inode %d, and not %d and %d)%s", name, st.Dev, st.Ino, d.Device, d.Inode,
-			words.Clause("; "+words.Set("force", ".")+" takes it all the same")))
-	}
-	if err != nil {
-		unix.Close(fd)
-		return -1, err
-	}
-	return fd, nil
 }
 
 // printer writes the changes of a set.

@@ -33,7 +33,7 @@ func (r *remover) drop(u *unit, side func(*File) *State, check bool) (stays bool
 	}
 	r.close()
 	for _, f := range below[:n] {
-		if path := string(r.tempPath(u, f)); kindIs(side(f), Directory) && r.isKnown(path) {
+		if path := string(r.tempPath(u.file, f)); kindIs(side(f), Directory) && r.isKnown(path) {
 			dir, name, err := r.enter(Name(path))
 			if err == nil {
 				err = r.unlocked(dir, name, path)
@@ -58,7 +58,7 @@ func (r *remover) drop(u *unit, side func(*File) *State, check bool) (stays bool
 
 // dropFile removes one file or empty directory, and reports whether something stays there.
 func (r *remover) dropFile(u *unit, f *File, s *State, check bool) (stays bool, err error) {
-	path := r.tempPath(u, f)
+	path := r.tempPath(u.file, f)
 	if up, _ := split(string(path)); f != u.file && !r.isKnown(up) {
 		return true, nil
 	}

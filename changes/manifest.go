@@ -197,3 +197,7 @@ func digest(text []byte) string {
 func isDigest(s string) bool { return len(s) == 2*sha256.Size && isHex(s) }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+
+// maxNames bounds the bytes of all paths, targets of links and attributes of a set, all of which its readers hold in
+// memory.
+const maxNames = 64 << 20

@@ -3,11 +3,13 @@ package changes
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"brig/internal/owned"
 	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/layer"
 
 	"golang.org/x/sys/unix"
@@ -102,4 +104,36 @@ func attributes(fd int) (user []XAttr, overlay []string, err error) {
 		user = append(user, XAttr{Name(name), []byte(value)})
 	}
 	return user, overlay, nil
+}
+
+// inode identifies a file.
+type inode struct {
+	Dev uint64 `json:"dev"`
+	Ino uint64 `json:"ino"`
+}
+
+func inodeOf(st *unix.Stat_t) inode { return inode{st.Dev, st.Ino} }
+
+// has reports whether st is that of the file; nil and the zero inode are of none.
+func (i inode) has(st *unix.Stat_t) bool { return st != nil && i == inodeOf(st) }
+
+// open holds the directory that a set belongs to (O_PATH). other accepts another one at its path.
+func (d *Dir) open(other bool) (fd int, err error) {
+	name := GitQuote(string(d.Path))
+	fd, err = unix.Open(string(d.Path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("%s cannot be opened: %w", name, err)
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	if err == nil && (st.Dev != d.Device || st.Ino != d.Inode) && !other {
+		err = words.Error(words.Textf("%s is not the directory that the run saw, but another one at its path (device %d "+
+			"inode %d, and not %d and %d)%s", name, st.Dev, st.Ino, d.Device, d.Inode,
+			words.Clause("; "+words.Set("force", ".")+" takes it all the same")))
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }

@@ -131,11 +131,6 @@ func countLines(hunks []byte) (added, removed int) {
 	return added, removed
 }
 
-// isBinary reports whether git(1) would call a text binary.
-func isBinary(text []byte) bool {
-	return bytes.IndexByte(text[:min(len(text), binaryProbe)], 0) >= 0
-}
-
 // escaped returns a line for a terminal: what would steer it, turn the direction of writing or is not UTF-8 is escaped.
 func escaped(line string) string {
 	plain := func(r rune) bool { return r == '\t' || unicode.IsPrint(r) && r != utf8.RuneError }

@@ -35,7 +35,7 @@ func (o *undoer) recall(p *parts, n *note) error {
 		if !under(string(f.Path), string(o.all[n.Top].Path)) {
 			return errors.New("it is not below its unit")
 		}
-		o.dirs[string(o.tempPath(&unit{file: o.all[n.Top]}, f))] = *n.Dir
+		o.dirs[string(o.tempPath(o.all[n.Top], f))] = *n.Dir
 	default:
 		u := &unit{file: f}
 		if n.New != nil {

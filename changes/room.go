@@ -13,10 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxNames bounds the bytes of all paths, targets of links and attributes of a set, all of which its readers hold in
-// memory.
-const maxNames = 64 << 20
-
 // leastRoom is what one set may have in bytes, however little Limits.Bytes is: the newest set stays.
 const leastRoom = 1 << 20
 
@@ -84,14 +80,6 @@ func quotedSize(n Name) int64 {
 		}
 	}
 	return int64(len(n))
-}
-
-// attributes returns the bytes of a file's attributes.
-func (s *State) attributes() (n int64) {
-	for _, x := range s.XAttrs {
-		n += int64(len(x.Name) + len(x.Value))
-	}
-	return n
 }
 
 // bounded passes on what is written until a context ends or a number of bytes is reached.

@@ -92,3 +92,15 @@ func withRenames(files []*File) []Change {
 	}
 	return slices.DeleteFunc(list, func(c Change) bool { return moved[c.File] })
 }
+
+// CountOf returns how many files and directories a list of changes concerns.
+func CountOf(list []Change) (files, dirs int) {
+	for _, c := range list {
+		if c.IsDirectory() {
+			dirs++
+		} else {
+			files++
+		}
+	}
+	return files, dirs
+}

@@ -140,18 +140,6 @@ type Counts struct {
 	Left    int   `json:"left_out_count,omitempty"` // files that are left out
 }
 
-// CountOf returns how many files and directories a list of changes concerns.
-func CountOf(list []Change) (files, dirs int) {
-	for _, c := range list {
-		if c.IsDirectory() {
-			dirs++
-		} else {
-			files++
-		}
-	}
-	return files, dirs
-}
-
 // Refused is a file of the run that a set does not hold, or a change that Apply does not make.
 type Refused struct {
 	Path   Name       `json:"path"`
@@ -196,4 +184,12 @@ type Header struct {
 	LeftOut []Refused `json:"left_out,omitempty"` // at most maxLeftOut
 	Table   Blob      `json:"files"`              // files.json
 	Layer   Blob      `json:"layer"`
+}
+
+// attributes returns the bytes of a file's attributes.
+func (s *State) attributes() (n int64) {
+	for _, x := range s.XAttrs {
+		n += int64(len(x.Name) + len(x.Value))
+	}
+	return n
 }

@@ -32,17 +32,6 @@ func (s *site) end() {
 	unix.Close(s.dir)
 }
 
-// inode identifies a file.
-type inode struct {
-	Dev uint64 `json:"dev"`
-	Ino uint64 `json:"ino"`
-}
-
-func inodeOf(st *unix.Stat_t) inode { return inode{st.Dev, st.Ino} }
-
-// has reports whether st is that of the file; nil and the zero inode are of none.
-func (i inode) has(st *unix.Stat_t) bool { return st != nil && i == inodeOf(st) }
-
 // reached marks a point at which tests kill the process, or let what comes next fail.
 func (s *site) reached(point string) error {
 	if s.step != nil {
@@ -108,10 +97,10 @@ func (s *site) isKnown(path string) bool { _, ok := s.dirs[path]; return ok }
 // temp returns the temporary name of a change: of the new content, and then of the old file that it has replaced.
 func (s *site) temp(f *File) string { return ".brig-" + s.token + "-" + strconv.Itoa(f.index) }
 
-// tempPath is where a change of a unit is under the temporary name of the unit.
-func (s *site) tempPath(u *unit, f *File) Name {
-	up, _ := split(string(u.file.Path))
-	return Name(join(up, s.temp(u.file)) + string(f.Path[len(u.file.Path):]))
+// tempPath is where a change at or below top is under the temporary name of top.
+func (s *site) tempPath(top, f *File) Name {
+	up, _ := split(string(top.Path))
+	return Name(join(up, s.temp(top)) + string(f.Path[len(top.Path):]))
 }
 
 // unlocked adds rights of the owner to a directory.

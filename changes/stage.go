@@ -3,8 +3,6 @@ package changes
 import (
 	"errors"
 
-	"brig/internal/owned"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -58,11 +56,7 @@ func (g *stager) unlock(p *place) error {
 	}
 	fd, err := g.open(dir, name, string(p.file.Path), read|unix.O_DIRECTORY)
 	if err == unix.EACCES { // its owner may not read it
-		if fd, err = g.open(dir, name, string(p.file.Path), holdDir); err == nil {
-			defer unix.Close(fd)
-			_, err = owned.Lend(fd, 0o700)
-		}
-		return err
+		return g.unlocked(dir, name, string(p.file.Path))
 	}
 	if err != nil {
 		return err
@@ -79,7 +73,7 @@ func (g *stager) stage(u *unit, t *task) error {
 	if t.file.New == nil {
 		return g.keepID(u, t)
 	}
-	path := g.tempPath(u, t.file)
+	path := g.tempPath(u.file, t.file)
 	dir, name, err := g.enter(path)
 	if err != nil {
 		return err
@@ -101,9 +95,7 @@ func (g *stager) stage(u *unit, t *task) error {
 	}
 	u.begun = true
 	if err == nil {
-		if err := g.reached("written " + last); err != nil {
-			return err
-		}
+		err = g.reached("written " + last)
 	}
 	return err
 }
@@ -114,7 +106,7 @@ func (g *stager) keepID(u *unit, t *task) error {
 		return nil
 	}
 	id := inodeOf(t.now.stat)
-	g.dirs[string(g.tempPath(u, t.file))] = id
+	g.dirs[string(g.tempPath(u.file, t.file))] = id
 	return g.notes.add(&note{Index: t.file.index, Top: u.file.index, Dir: &id})
 }
 
@@ -125,7 +117,7 @@ func (g *stager) close1(u *unit) error {
 		if !kindIs(f.New, Directory) {
 			continue
 		}
-		if err := g.finishDir(f, g.tempPath(u, f)); err != nil {
+		if err := g.finishDir(f, g.tempPath(u.file, f)); err != nil {
 			return at(string(f.Path), err)
 		}
 	}
@@ -134,7 +126,7 @@ func (g *stager) close1(u *unit) error {
 		n.Old = &u.old
 	}
 	if u.file.New != nil {
-		dir, name, err := g.enter(g.tempPath(u, u.file))
+		dir, name, err := g.enter(g.tempPath(u.file, u.file))
 		if err != nil {
 			return err
 		}
@@ -146,7 +138,7 @@ func (g *stager) close1(u *unit) error {
 		n.New = &u.new
 	}
 	if kindIs(u.tasks[0].now, Directory) && u.file.New != nil { // which stage has not noted
-		g.dirs[string(g.tempPath(u, u.file))] = u.old
+		g.dirs[string(g.tempPath(u.file, u.file))] = u.old
 		if err := g.notes.add(&note{Index: u.file.index, Top: u.file.index, Dir: &u.old}); err != nil {
 			return err
 		}

@@ -179,14 +179,7 @@ func readText(dir int, path string, s *State) ([]byte, error) {
 	return b, err
 }
 
-// sparse reports whether a file has too many holes to be kept. The payload makes them for free, and in the set they
-// would fill the disk.
-func (c *comparer) sparse(st *unix.Stat_t) bool {
-	if holes := st.Size - st.Blocks*512; kindOf(st.Mode) == Regular && holes > 0 {
-		if holes > maxHoles-c.holes {
-			return true
-		}
-		c.holes += holes
-	}
-	return false
+// isBinary reports whether git(1) would call a text binary.
+func isBinary(text []byte) bool {
+	return bytes.IndexByte(text[:min(len(text), binaryProbe)], 0) >= 0
 }
