@@ -17,6 +17,10 @@ import (
 	"brig/brigd/internal/config"
 	"brig/brigd/internal/front"
 	"brig/brigd/internal/queue"
+	"brig/brigd/internal/queue/peers"
+	queueserver "brig/brigd/internal/queue/server"
+	"brig/brigd/internal/queue/submit"
+	"brig/brigd/internal/queue/worker"
 	"brig/brigd/internal/remote"
 	"brig/internal/cli"
 	"brig/internal/sys"
@@ -25,10 +29,11 @@ import (
 // queued has the parts of a brigd with a durable queue: a server of its own, the connection, the front that puts runs
 // into the queue, and the worker that takes them out. Parts that the settings do not ask for are nil.
 type queued struct {
-	server *queue.Server
+	server *queueserver.Server
 	queue  *queue.Queue
-	front  *queue.Front
-	worker *queue.Worker
+	peers  *peers.Peers
+	front  *submit.Front
+	worker *worker.Worker
 	http   *http.Server // serves other brigds of the queue, for requests about sandboxes
 	end    context.CancelFunc
 	rules  []byte // what is demanded of runs at other brigds: engine.Rules
@@ -63,7 +68,7 @@ func (p *daemon) connectQueue(ctx context.Context, e *engine.Options) (err error
 		return err
 	}
 	if j.Own() {
-		if p.queued.server, err = queue.StartServer(ctx, j.At, j.ServerConfig, os.Stderr, p.log); err != nil {
+		if p.queued.server, err = queueserver.Start(ctx, j.At, j.ServerConfig, os.Stderr, p.log); err != nil {
 			return fmt.Errorf("--jetstream: %w", err)
 		}
 		if err := sys.AddStore(j.At); err != nil { // no run may read or write it by a share above it
@@ -74,7 +79,7 @@ func (p *daemon) connectQueue(ctx context.Context, e *engine.Options) (err error
 		Name: cmp.Or(j.Worker, queue.DefaultName()), Replicas: j.Replicas, AckWait: time.Duration(j.AckWait),
 		MaxDeliver: j.MaxDeliver, KeepResults: time.Duration(j.KeepResults), Version: version, Logger: p.log}
 	if dir, ok := strings.CutPrefix(at, "unix:"); ok {
-		if o.Store, err = queue.StoreOf(dir); err != nil {
+		if o.Store, err = queueserver.StoreOf(dir); err != nil {
 			return fmt.Errorf("--jetstream: %w", err)
 		}
 	}
@@ -93,7 +98,8 @@ func (p *daemon) connectQueue(ctx context.Context, e *engine.Options) (err error
 	if p.queued.queue, err = queue.Connect(ctx, o); err != nil {
 		return fmt.Errorf("--jetstream: %w", err)
 	}
-	e.Sandboxes.Name, e.Pool = o.Name, queue.Snapshots{Queue: p.queued.queue}
+	p.queued.peers = peers.New(p.queued.queue)
+	e.Sandboxes.Name, e.Pool = o.Name, p.queued.queue.Snapshots()
 	return nil
 }
 
@@ -111,20 +117,20 @@ func (p *daemon) openQueue(ctx context.Context) (err error) {
 	}
 	o := p.workerOptions()
 	if p.c.Slots() > 0 {
-		if p.queued.worker, err = queue.StartWorker(q, o); err != nil {
+		if p.queued.worker, err = worker.Start(q, o); err != nil {
 			return fmt.Errorf("--jetstream: %w", err)
 		}
 	}
 	if err = p.serveSandboxes(&o); err != nil || p.c.Command == "worker" {
 		return err
 	}
-	p.queued.front, err = queue.NewFront(q, p.engine.Count)
+	p.queued.front, err = submit.New(q, p.engine.Count)
 	return err
 }
 
 // serveSandboxes serves HTTP through the queue. Another brigd sends a request about a sandbox directly to the worker
 // that has the sandbox.
-func (p *daemon) serveSandboxes(o *queue.WorkerOptions) error {
+func (p *daemon) serveSandboxes(o *worker.Options) error {
 	var room func() (int, bool)
 	if w := p.queued.worker; w != nil {
 		room = func() (int, bool) {
@@ -132,7 +138,7 @@ func (p *daemon) serveSandboxes(o *queue.WorkerOptions) error {
 			return n, n < p.c.Engine.Sandboxes.Max && w.Short() == "" && !w.Ends()
 		}
 	}
-	l, err := p.queued.queue.ServeSandboxes(room)
+	l, err := p.queued.peers.Serve(room)
 	if err != nil {
 		return fmt.Errorf("--jetstream: %w", err)
 	}
@@ -156,14 +162,14 @@ const (
 	always = 366 * 24 * time.Hour
 )
 
-func (p *daemon) workerOptions() queue.WorkerOptions {
-	dirs := []queue.Dir{{Of: "temporary files", Path: os.TempDir()}, {Of: "the state", Path: p.c.StateDir},
+func (p *daemon) workerOptions() worker.Options {
+	dirs := []worker.Dir{{Of: "temporary files", Path: os.TempDir()}, {Of: "the state", Path: p.c.StateDir},
 		{Of: "sandboxes", Path: p.c.Engine.Store}, {Of: "change sets", Path: p.c.Engine.ChangesDir}}
 	if p.c.JetStream.Own() {
-		dirs = append(dirs, queue.Dir{Of: "the queue", Path: p.c.JetStream.At})
+		dirs = append(dirs, worker.Dir{Of: "the queue", Path: p.c.JetStream.At})
 	}
 	if p.c.Audit.Path != "" {
-		dirs = append(dirs, queue.Dir{Of: "the audit log", Path: filepath.Dir(p.c.Audit.Path)})
+		dirs = append(dirs, worker.Dir{Of: "the audit log", Path: filepath.Dir(p.c.Audit.Path)})
 	}
 	for _, d := range dirs {
 		p.log.Debug("a directory that must have room", "of", d.Of, "dir", d.Path)
@@ -172,11 +178,11 @@ func (p *daemon) workerOptions() queue.WorkerOptions {
 		if p.audit != nil && p.audit.Broken() != nil {
 			return "an audit log that can be written"
 		}
-		return queue.Short(dirs...)
+		return worker.Short(dirs...)
 	}
-	return queue.WorkerOptions{Runner: p.local(), Slots: p.c.Slots(), Share: p.c.SlotsPerCaller(), Enter: p.places.Enter,
+	return worker.Options{Runner: p.local(), Slots: p.c.Slots(), Share: p.c.SlotsPerCaller(), Enter: p.places.Enter,
 		RequireToken: p.c.RequireToken, Short: short,
-		Book: &queue.RuleBook{Own: p.queued.rules}}
+		Book: &worker.RuleBook{Own: p.queued.rules}}
 }
 
 // newGates returns the gate of requests and that of jails. Without a queue they are the same. With a queue, a request
@@ -206,43 +212,8 @@ func (p *daemon) served() front.Engine {
 	if p.queued.front == nil {
 		return p.local()
 	}
-	return queuedEngine{remote.New(p.local(), p.queued.queue, p.engine.Count, p.queued.rules), p.queued.front, p.local(),
+	return queuedEngine{remote.New(p.local(), p.queued.peers, p.engine.Count, p.queued.rules), p.queued.front, p.local(),
 		engine.NewRecorder(p.audit)}
-}
-
-// queuedEngine is the engine of a brigd whose runs go through the queue.
-type queuedEngine struct {
-	*remote.Engine
-	queue  *queue.Front
-	own    localEngine
-	record *engine.Recorder
-}
-
-// Run puts a run into the queue and waits for its result. A run in a sandbox, or with streamed input, is sent directly
-// to a worker, since another worker could not repeat it.
-func (e queuedEngine) Run(ctx context.Context, c engine.Caller, r *engine.Request,
-	stream func(engine.Event)) *engine.Response {
-	ctx, cancel := e.own.bounded(ctx)
-	defer cancel()
-	if r.Sandbox != "" || r.StdinReader != nil {
-		return e.send(ctx, c, r, stream)
-	}
-	return e.queue.Run(ctx, c, r, stream)
-}
-
-// send sends a run to a worker, and records that.
-func (e queuedEngine) send(ctx context.Context, c engine.Caller, r *engine.Request,
-	stream func(engine.Event)) *engine.Response {
-	r.ID = engine.NewID("run")
-	l, by := e.record, engine.SenderOf(c, r)
-	if no := l.Sent(by, r); no != nil {
-		return &engine.Response{ID: r.ID, Status: "refused", ExitCode: -1, Error: no}
-	}
-	a := e.Engine.Run(ctx, c, r, stream)
-	if a.Queue == nil || a.Queue.Worker != e.queue.Name() {
-		l.Answered(by, r, a)
-	}
-	return a
 }
 
 // counts returns the queue's length and the worker's counts, for metrics.

@@ -51,7 +51,7 @@ func TestQueueIsAudited(t *testing.T) {
 		return append([]string{"--audit", d + "/" + name}, append(keys, d+"/state-"+name)...)
 	}
 	front := begin(t, nil, append([]string{"serve"}, append(audit("front"), "--listen", "unix:"+d+"/s", "--jetstream", at, "--queue", "2")...)...)
-	worker(t, at, append(audit("worker"), "--running", "1", "--slots", "1", "--max-deliver", "1")...)
+	startWorker(t, at, append(audit("worker"), "--running", "1", "--slots", "1", "--max-deliver", "1")...)
 	mint := func(args ...string) string {
 		return strings.TrimSpace(call(t, "", append([]string{"token", "mint", "--key", d + "/key.key", "--agent", "bot"}, args...)...))
 	}

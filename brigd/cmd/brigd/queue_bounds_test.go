@@ -21,7 +21,7 @@ func kinds(t *testing.T, args []string, each func(t *testing.T, p *proc, queued 
 				mine = append(mine, "--jetstream", dir(t)+"/q")
 			case "front":
 				at := urls(cluster(t, 1))
-				worker(t, at, args...)
+				startWorker(t, at, args...)
 				mine = append(mine[:3], "--jetstream", at, "--queue", "12", "--queue-per-caller", "6")
 			}
 			each(t, begin(t, nil, mine...), kind != "alone")

@@ -40,7 +40,7 @@ func TestQueueSurvivesKills(t *testing.T) {
 	workers := make([]*proc, 3)
 	args := []string{"--max-deliver", "50", "--slots", "4", "--running", "4"}
 	for i := range workers {
-		workers[i] = worker(t, at, args...)
+		workers[i] = startWorker(t, at, args...)
 	}
 	stop := make(chan struct{})
 	var killer sync.WaitGroup
@@ -59,7 +59,7 @@ func TestQueueSurvivesKills(t *testing.T) {
 			if i := rand.IntN(len(workers) + 1); i < len(workers) {
 				_ = workers[i].cmd.Process.Kill()
 				_ = workers[i].cmd.Wait()
-				workers[i] = worker(t, at, args...)
+				workers[i] = startWorker(t, at, args...)
 			} else {
 				down = nodes[leader(p, len(nodes))]
 				down.kill()

@@ -57,7 +57,7 @@ func TestQueueStartsOnce(t *testing.T) {
 	token := []string{"--token-key", d + "/key.pub", "--state-dir"}
 	front := begin(t, nil, append(append([]string{"serve", "--listen", "unix:" + d + "/s", "--jetstream", at}, token...), d+"/front")...)
 	log := d + "/audit"
-	worker(t, at, append(append([]string{"--audit", log, "--running", "1", "--slots", "1"}, token...), d+"/worker")...)
+	startWorker(t, at, append(append([]string{"--audit", log, "--running", "1", "--slots", "1"}, token...), d+"/worker")...)
 	nodes[0].forgetful()
 	mint := func() string {
 		return strings.TrimSpace(call(t, "", "token", "mint", "--key", d+"/key.key", "--agent", "bot", "--runs", "1"))

@@ -113,8 +113,8 @@ func once(t *testing.T) {
 	}
 }
 
-// worker starts a worker, which serves its health at a socket.
-func worker(t *testing.T, at string, args ...string) *proc {
+// startWorker starts a worker, which serves its health at a socket.
+func startWorker(t *testing.T, at string, args ...string) *proc {
 	t.Helper()
 	return begin(t, nil, append([]string{"worker", "--listen", "unix:" + dir(t) + "/s", "--jetstream", at}, args...)...)
 }

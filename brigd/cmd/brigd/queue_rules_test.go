@@ -27,7 +27,7 @@ func TestRulesReachTheWorker(t *testing.T) {
 	share := dir(t)
 	must.Do(t, os.Chmod(share, 0o777))
 	at := urls(cluster(t, 1))
-	worker(t, at, "--share", "s="+share+":rw", "--share", "t="+dir(t)+":ro", "--running", "4")
+	startWorker(t, at, "--share", "s="+share+":rw", "--share", "t="+dir(t)+":ro", "--running", "4")
 	for name, args := range map[string][]string{"alone": nil, "own": {"--jetstream", dir(t) + "/q"}, "front": {"--jetstream", at}} {
 		t.Run(name, func(t *testing.T) {
 			p := begin(t, nil, append(append([]string{"serve", "--listen", "unix:" + dir(t) + "/s"}, ruled(t, share)...), args...)...)
@@ -105,7 +105,7 @@ func TestSpecIsDemanded(t *testing.T) {
 	once(t)
 	at := urls(cluster(t, 1))
 	spec := file(t, dir(t)+"/spec", `{"hostname":"other"}`)
-	worker(t, at, "--running", "2")
+	startWorker(t, at, "--running", "2")
 	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--jetstream", at, "--spec", spec)
 	if status, a := p.run("hostname"); status != 403 || a["code"] != "spec_differs" {
 		t.Errorf("%d %v", status, a)

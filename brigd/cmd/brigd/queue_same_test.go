@@ -228,7 +228,7 @@ func TestQueueSandboxesAnswerAsHTTP(t *testing.T) {
 	args := []string{"--sandboxes-per-agent", "1000", "--sandboxes", "1000", "--sandbox-size", "8m", "--optional", "memory,memory_swap"}
 	direct := begin(t, nil, append([]string{"serve", "--listen", "unix:" + dir(t) + "/s"}, args...)...)
 	at := urls(cluster(t, 1))
-	worker(t, at, append(args, "--worker-name", "a")...)
+	startWorker(t, at, append(args, "--worker-name", "a")...)
 	queued := begin(t, nil, append([]string{"serve", "--listen", "unix:" + dir(t) + "/s", "--jetstream", at}, args...)...)
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 3))

@@ -23,7 +23,7 @@ func apart(t *testing.T, names ...string) (front *proc, workers map[string]*proc
 	at := urls(cluster(t, 1))
 	workers = map[string]*proc{}
 	for _, name := range names {
-		workers[name] = worker(t, at, "--worker-name", name, "--slots", "4", "--running", "4", "--ack-wait", "2s")
+		workers[name] = startWorker(t, at, "--worker-name", name, "--slots", "4", "--running", "4", "--ack-wait", "2s")
 	}
 	return begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--jetstream", at), workers
 }
@@ -150,7 +150,7 @@ func TestQueueSandboxFaults(t *testing.T) {
 	once(t)
 	nodes := cluster(t, 1)
 	at := urls(nodes)
-	w := worker(t, at, "--worker-name", "a", "--ack-wait", "5s")
+	w := startWorker(t, at, "--worker-name", "a", "--ack-wait", "5s")
 	front := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--jetstream", at)
 	a := front.box("a", map[string]any{})
 	nodes[0].kill()
@@ -200,7 +200,7 @@ func TestQueueSandboxStore(t *testing.T) {
 	refuses(t, nil, []string{"worker", "--jetstream", "nats://localhost", "--sandbox-store", d + "/store"}, "--worker-name")
 	at := urls(cluster(t, 1))
 	args := []string{"--worker-name", "a", "--sandbox-store", d + "/store"}
-	w := worker(t, at, args...)
+	w := startWorker(t, at, args...)
 	front := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--jetstream", at)
 	a := front.box("a", map[string]any{"files": map[string]any{"f": "kept"}})
 	w.signal(syscall.SIGTERM)
@@ -208,7 +208,7 @@ func TestQueueSandboxStore(t *testing.T) {
 	if status, r := front.exec(a, "cat /input/f"); status != 410 || r["code"] != "sandbox_gone" {
 		t.Errorf("while its worker is away: %d %v", status, r)
 	}
-	worker(t, at, args...)
+	startWorker(t, at, args...)
 	if status, r := front.exec(a, "cat /input/f"); status != 200 || r["stdout"] != "kept" {
 		t.Errorf("%d %v", status, r)
 	}
@@ -223,7 +223,7 @@ func TestQueueSandboxTokens(t *testing.T) {
 	wide := strings.TrimSpace(call(t, "", "token", "mint", "--key", d+"/k.key", "--agent", "bot", "--runs", "2"))
 	narrow := strings.TrimSpace(call(t, wide, "token", "attenuate", "--policy", "minimal"))
 	at := urls(cluster(t, 1))
-	worker(t, at, "--worker-name", "a", "--token-key", d+"/k.pub", "--state-dir", d+"/worker", "--require-token",
+	startWorker(t, at, "--worker-name", "a", "--token-key", d+"/k.pub", "--state-dir", d+"/worker", "--require-token",
 		"--audit", d+"/log")
 	front := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--jetstream", at, "--token-key", d+"/k.pub",
 		"--state-dir", d+"/front")
@@ -275,7 +275,7 @@ func TestQueueSandboxTokens(t *testing.T) {
 // The sandbox of an MCP session is at a worker, and goes with the session.
 func TestQueueMCP(t *testing.T) {
 	at := urls(cluster(t, 1))
-	w := worker(t, at, "--worker-name", "a")
+	w := startWorker(t, at, "--worker-name", "a")
 	cmd, to, from := stdio(t, "--jetstream", at)
 	said := newLines(from)
 	call := func(id int, tool, args, want string) {

@@ -23,11 +23,11 @@ func TestQueueSlowCutAndStopped(t *testing.T) {
 	}
 	hold := front.later("sleep 3600")
 	front.state(hold, "running") // the front's own slot is taken
-	cut := worker(t, at, "--slots", "1", "--running", "1", "--worker-name", "cut", "--drain-timeout", "100ms")
+	cut := startWorker(t, at, "--slots", "1", "--running", "1", "--worker-name", "cut", "--drain-timeout", "100ms")
 	id := front.later("sleep 1; echo done")
 	front.state(id, "running")
 	must.Do(t, cut.cmd.Process.Signal(syscall.SIGSTOP)) // nothing of it is heard any more
-	other := worker(t, at, "--slots", "1", "--running", "1", "--worker-name", "other")
+	other := startWorker(t, at, "--slots", "1", "--running", "1", "--worker-name", "other")
 	a := front.ended(id)
 	if q := a["queue"].(map[string]any); a["stdout"] != "done\n" || q["worker"] != "other" || q["attempt"] == 1.0 {
 		t.Errorf("a run whose worker was cut off: %v", a)
@@ -47,7 +47,7 @@ func TestQueueSlowCutAndStopped(t *testing.T) {
 	if q := front.state(id, "running")["queue"].(map[string]any); q["worker"] != "cut" {
 		t.Fatalf("it runs at %v", q)
 	}
-	third := worker(t, at, "--slots", "1", "--running", "1", "--worker-name", "third")
+	third := startWorker(t, at, "--slots", "1", "--running", "1", "--worker-name", "third")
 	cut.signal(syscall.SIGTERM) // its drain timeout is shorter than the run
 	cut.end()
 	if a := front.ended(id); a["stdout"] != "moved\n" || a["queue"].(map[string]any)["worker"] != "third" {

@@ -159,7 +159,7 @@ func TestQueueGivesUp(t *testing.T) {
 			"mounts": []any{map[string]any{"share": "go", "target": "/data"}}}, "Accept", "application/x-ndjson")
 	}()
 	for range 2 {
-		w := worker(t, "unix:"+d+"/q", append(share, "--slots", "3", "--running", "3", "--max-deliver", "2",
+		w := startWorker(t, "unix:"+d+"/q", append(share, "--slots", "3", "--running", "3", "--max-deliver", "2",
 			"--worker-name", "victim")...)
 		soon(t, "both run", func() bool {
 			_, h := w.do("GET", "/healthz", nil)
@@ -168,7 +168,7 @@ func TestQueueGivesUp(t *testing.T) {
 		w.signal(syscall.SIGKILL) // as the run would, by its memory
 		_ = w.cmd.Wait()
 	}
-	worker(t, "unix:"+d+"/q", append(share, "--slots", "2", "--running", "2", "--max-deliver", "2")...)
+	startWorker(t, "unix:"+d+"/q", append(share, "--slots", "2", "--running", "2", "--max-deliver", "2")...)
 	a := front.ended(poison)
 	if no, _ := a["error"].(map[string]any); a["status"] != "refused" || no["code"] != "run_given_up" {
 		t.Fatalf("%v", a)

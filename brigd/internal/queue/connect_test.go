@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+
+	"brig/brigd/internal/queue/gauge"
 )
 
 // The error of a connection has no password or token: it goes to a log.
@@ -25,8 +27,8 @@ func TestNoPlainConnectionOffLoopback(t *testing.T) {
 		at    string
 		plain bool
 	}{{"nats://127.0.0.1:1", false}, {"nats://192.0.2.1:1", false}, {"nats://192.0.2.1:1", true}} {
-		q := &Queue{o: Options{URL: c.at, Plain: c.plain, Logger: slog.New(slog.DiscardHandler)}}
-		list, err := q.options()
+		of := Options{URL: c.at, Plain: c.plain, Logger: slog.New(slog.DiscardHandler)}
+		list, err := of.client(&gauge.Gauge{})
 		if err != nil {
 			t.Fatal(err)
 		}

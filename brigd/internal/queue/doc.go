@@ -1,5 +1,7 @@
 // Package queue puts runs into a durable queue, NATS JetStream, from which workers on any number of machines take them.
-// Only this package imports the client's library; the program brigd-queue is the server for one machine or more.
+// Only this package and those below it import the client's library; the program brigd-queue is the server for one
+// machine or more. Here is the connection. submit puts runs into the queue, worker takes them out, and dead keeps those
+// that were given up. lane decides whose turn it is, record has what is kept of runs, and peers connects brigds.
 //
 // # What is where
 //
@@ -19,7 +21,7 @@
 // # Connections
 //
 // A request about a sandbox, or with a stream of input, cannot be delivered twice. It is sent as HTTP between two
-// brigds, in a tunnel of messages with a window: see tunnel and package remote. A killed peer is noticed within a
+// brigds, in a tunnel of messages with a window: see packages peers and remote. A killed peer is noticed within a
 // second, because the server answers "no responders" for it, and a silent one after AckWait.
 //
 // # Delivery

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"brig/brigd/engine"
+	"brig/brigd/internal/queue/wire"
 )
 
 // Options say where the queue is, and what a new one is made of.
@@ -41,6 +42,10 @@ type Options struct {
 	Version string
 	Logger  *slog.Logger
 }
+
+// DefaultName returns a name for a worker of this process that no other has. Callers see it in sandboxes' ids: it tells
+// nothing of the machine.
+func DefaultName() string { return "w" + wire.Digest(engine.NewID(""))[:12] }
 
 // Defaults of Options.
 const (

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"brig/brigd/internal/queue/retry"
 	"brig/brigd/token"
 )
 
@@ -18,7 +19,7 @@ func (q *Queue) ShareRevocations(ctx context.Context, dir string) {
 	known := map[string]bool{} // ids that the bucket has
 	for tick := time.NewTicker(time.Second); ; {
 		if err := q.shareRevocations(ctx, dir, known); err != nil && ctx.Err() == nil {
-			q.o.Logger.Warn("revoked tokens are not exchanged with the queue", "error", err)
+			q.Options.Logger.Warn("revoked tokens are not exchanged with the queue", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -30,7 +31,7 @@ func (q *Queue) ShareRevocations(ctx context.Context, dir string) {
 }
 
 func (q *Queue) shareRevocations(ctx context.Context, dir string, known map[string]bool) error {
-	ctx, cancel := context.WithTimeout(ctx, soon)
+	ctx, cancel := context.WithTimeout(ctx, retry.Soon)
 	defer cancel()
 	keys, err := q.revoked.Keys(ctx)
 	if err != nil && !errors.Is(err, jetstream.ErrNoKeysFound) {

@@ -6,10 +6,15 @@ import (
 	"io"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"brig/brigd/internal/queue/retry"
 )
 
 // Snapshots keeps the snapshots of all workers, as objects with their headers as metadata. It is an engine.Pool.
-type Snapshots struct{ *Queue }
+type Snapshots struct{ snaps jetstream.ObjectStore }
+
+// Snapshots returns those of the queue.
+func (q *Queue) Snapshots() Snapshots { return Snapshots{q.snaps} }
 
 // header is the key of a snapshot's header in the metadata of its object.
 const header = "brig"
@@ -17,8 +22,8 @@ const header = "brig"
 // while calls do until it succeeds or a minute has passed, and returns a refusal if it does not. size is how many
 // bytes it moves.
 func (s Snapshots) while(size int64, do func(context.Context) error) error {
-	if err := trying(context.Background(), startTime, int(size), do); err != nil {
-		return unavailable(err)
+	if err := retry.Do(context.Background(), retry.Start, int(size), do); err != nil {
+		return retry.Unavailable(err)
 	}
 	return nil
 }
@@ -38,13 +43,13 @@ func (s Snapshots) Put(id string, text []byte, file *io.SectionReader) error {
 func (s Snapshots) Get(id string) (io.ReadCloser, error) {
 	info, err := s.snaps.GetInfo(context.Background(), id)
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, retry.Unavailable(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startTime+slow(int(info.Size)))
+	ctx, cancel := context.WithTimeout(context.Background(), retry.Start+retry.Slow(int(info.Size)))
 	o, err := s.snaps.Get(ctx, id)
 	if err != nil {
 		cancel()
-		return nil, unavailable(err)
+		return nil, retry.Unavailable(err)
 	}
 	return object{o, cancel}, nil
 }
