@@ -77,7 +77,10 @@ if [ "$what" = bench ]; then
 	need crun command crun
 	need docker.io command dockerd
 	need firejail command firejail
+	need make command make
+	need npm command npm
 	need podman command podman
+	need python3-pytest command pytest-3
 	need runc command runc
 	need runsc command runsc
 	need slirp4netns command slirp4netns

@@ -100,16 +100,25 @@ func run(ctx context.Context, o options, files outputs) (err error) {
 		env.Progress = func(what string) { line(d.ID + ": " + what) }
 		table, err := d.Run(ctx, env)
 		line("")
-		if err == nil {
-			err = report.Table(files.text, table)
-		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", d.ID, err)
+			return errors.Join(fmt.Errorf("%s: %w", d.ID, err), tables(files.text, found))
 		}
 		found.Tables = append(found.Tables, table)
 	}
+	if err := tables(files.text, found); err != nil {
+		return err
+	}
 	found.Machine.LoadAfter, found.Finished = machine.Load(), time.Now().UTC()
 	return files.write(found)
+}
+
+// tables prints the summary and what it is drawn from.
+func tables(w io.Writer, r *result.Report) error {
+	err := report.Short(w, r)
+	for _, t := range r.Tables {
+		err = errors.Join(err, report.Table(w, t))
+	}
+	return err
 }
 
 // merge prints the range over the runs of some files, and writes it as one report.

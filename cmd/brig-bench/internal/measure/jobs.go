@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brig/cmd/brig-bench/internal/peers"
+	"brig/cmd/brig-bench/internal/projects"
 	"brig/cmd/brig-bench/internal/result"
 )
 
@@ -45,6 +46,14 @@ func starts() (all []Dimension) {
 		{"job-tree", "A job: a small tree walked", fmt.Sprintf("lists the %d files of its input", treeFiles),
 			[]string{"/usr/bin/find", "/input"}, false, 0, 80, 5},
 		{"job-usr", "A job: /usr/lib walked", "lists /usr/lib", []string{"/usr/bin/find", "/usr/lib"}, false, 0, 25, 5},
+	} {
+		all = append(all, p.dimension())
+	}
+	trees, absent := projects.All()
+	for _, p := range trees {
+		all = append(all, payload{p.ID, p.Title, p.Runs, p.Args, false, 0, p.Rounds, 2}.dimension().without(absent[p.ID]))
+	}
+	for _, p := range []payload{
 		{"job-limits", "A job with limits: /bin/true", "does nothing under limits", nothing, true, 0, 150, 10},
 		{"job-limits-python", "A job with limits: Python", "imports the same modules under limits", python, true, 0, 40, 5},
 		{"start", "An empty jail, back to back", "runs /bin/true, one right after the other", nothing, false, 0, 150, 20},
@@ -52,17 +61,32 @@ func starts() (all []Dimension) {
 			nothing, false, idling, 30, 5},
 		{"start-limits", "An empty jail with limits", "runs /bin/true under limits", nothing, true, 0, 80, 15},
 	} {
-		t := result.Table{ID: p.id, Title: p.title, Unit: "ms", Question: "How long does a jail take that " + p.runs + "?"}
-		if p.isJob() {
-			t.Notes = []string{"each jail has /input, read-only, and /work and /output, writable, of the host's, " +
-				"and at most 30 s where the tool has such a limit"}
-		}
-		if p.limited {
-			t.Notes = append(t.Notes, "limits: 64 MiB of memory, one processor, 64 processes")
-		}
-		all = append(all, Dimension{Table: t, run: p.run})
+		all = append(all, p.dimension())
 	}
 	return append(all, throughput())
+}
+
+func (p payload) dimension() Dimension {
+	t := result.Table{ID: p.id, Title: p.title, Unit: "ms", Question: "How long does a jail take that " + p.runs + "?"}
+	if p.isJob() {
+		t.Notes = []string{"each jail has /input, read-only, and /work and /output, writable, of the host's, " +
+			"and at most 30 s where the tool has such a limit"}
+	}
+	if p.limited {
+		t.Notes = append(t.Notes, "limits: 64 MiB of memory, one processor, 64 processes")
+	}
+	return Dimension{Table: t, run: p.run}
+}
+
+// without leaves a Dimension out for a reason, if there is one.
+func (d Dimension) without(why error) Dimension {
+	if why != nil {
+		d.run = func(_ context.Context, _ *Env, t *result.Table) error {
+			t.Notes = []string{"left out: " + why.Error()}
+			return nil
+		}
+	}
+	return d
 }
 
 // isJob reports whether the jail has a job's directories.
@@ -104,5 +128,5 @@ func (e *Env) jobDir() (string, error) {
 		name = filepath.Join(dir, name)
 		err = errors.Join(err, os.Mkdir(name, 0o755), os.Chmod(name, 0o777))
 	}
-	return dir, err
+	return dir, errors.Join(err, projects.Write(filepath.Join(dir, "work")))
 }

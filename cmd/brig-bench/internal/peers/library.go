@@ -6,6 +6,7 @@ import (
 
 	"brig/cmd/brig-bench/internal/result"
 	"brig/nsjail"
+	"brig/nsjail/spec"
 )
 
 // ahead is how many jails, or network namespaces, a Runner keeps ready: enough for the most clients at once.
@@ -17,8 +18,10 @@ func libraries() (tools []*Tool) {
 	for _, l := range []struct {
 		name, differs string
 		options       nsjail.RunnerOptions
+		system        spec.System
 	}{
 		{name: "brig Runner"},
+		{name: "brig Runner, shared", system: spec.SystemShared, differs: bindsUsr},
 		{name: "brig Runner, pool", options: nsjail.RunnerOptions{Pool: ahead},
 			differs: "network namespaces are made ahead, and jails of a kind that has started before, each for one use"},
 		{name: "brig Runner, pool with reuse", options: nsjail.RunnerOptions{Pool: ahead, Reuse: true},
@@ -33,16 +36,18 @@ func libraries() (tools []*Tool) {
 			if err != nil {
 				return nil, err
 			}
-			return &Ready{Close: r.Close, Start: func(s Streams) (*Running, error) { return within(r, j, s) }}, nil
+			return &Ready{Close: r.Close, Start: func(s Streams) (*Running, error) { return within(r, j, l.system, s) }}, nil
 		}
 		tools = append(tools, t)
 	}
 	return tools
 }
 
-func within(r *nsjail.Runner, j Job, s Streams) (*Running, error) {
+func within(r *nsjail.Runner, j Job, system spec.System, s Streams) (*Running, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := r.CommandSpec(ctx, specOf(j))
+	jail := specOf(j)
+	jail.Rootfs.System = system
+	c := r.CommandSpec(ctx, jail)
 	c.Stdin, c.Stdout = s.In, s.Out
 	if err := c.Start(); err != nil {
 		cancel()

@@ -24,6 +24,7 @@ func Page(w io.Writer, r *result.Report) error { return execute(w, "page", r) }
 func execute(w io.Writer, name string, data any) error {
 	page, err := template.New("").Funcs(template.FuncMap{"number": number, "percentile": percentile,
 		"clean": words.Printable, "interval": interval, "machine": machine, "bars": bars, "class": class, "when": when,
+		"summary": summary, "than": than,
 		"add": add}).Parse(pageText)
 	if err != nil {
 		return err

@@ -47,6 +47,14 @@ func interval(q *result.Ratio) string {
 	return number(q.Median) + " of " + words.Printable(q.To) + " (" + number(q.Low) + " to " + number(q.High) + ")"
 }
 
+// than returns the verdict of a ratio with what it compares with.
+func than(q *result.Ratio) string {
+	if strings.Contains(q.Verdict, " ") { // "no difference shown"
+		return words.Printable(q.Verdict)
+	}
+	return words.Printable(q.Verdict) + " than " + words.Printable(q.To)
+}
+
 // Head prints the machine and the tools, with the reason of an absence and the differences from brig's jail.
 func Head(w io.Writer, r *result.Report) error {
 	var b strings.Builder
@@ -97,7 +105,7 @@ func Table(w io.Writer, t result.Table) error {
 		}
 		compared := ""
 		if r.Ratio != nil {
-			compared = interval(r.Ratio) + ": " + r.Ratio.Verdict
+			compared = interval(r.Ratio) + ": " + than(r.Ratio)
 		}
 		fmt.Fprintf(columns, "  %s\t%s\t%s\t%s\t%s\t%d\t%s\n",
 			r.Tool, x, number(r.P50), percentile(r.P90), percentile(r.P99), r.N, compared)

@@ -43,6 +43,8 @@ func sample() *result.Report {
 			{ID: "start", Title: "Start", Question: "How long?", Unit: "ms", Notes: []string{"20 rounds"}, Rows: []result.Row{
 				{Tool: "brig run", N: 20, P50: 5.5, P90: 6, P99: 12.25},
 				{Tool: "podmän", N: 8, P50: 123.4, P90: 200, P99: 1250, Ratio: ratio},
+				{Tool: "bubblewrap", N: 20, P50: 6, P90: 7, P99: 8, Ratio: &result.Ratio{To: "brig run", Median: 1.09, Low: 1.05, High: 1.1,
+					Verdict: "slower"}},
 				{Tool: "crun", Error: "exit status 1: no"}}},
 			{ID: "api", Title: "Requests", Question: "How many?", Unit: "ms", X: "clients", Rows: []result.Row{
 				{Tool: "/bin/true", X: 1, N: 9, P50: 2, P90: 3, P99: 4}, {Tool: "python", X: 64, Error: "no"}}},
@@ -50,10 +52,30 @@ func sample() *result.Report {
 	}
 }
 
+// TestSummary: the preferred tables come first, five at most, and the words are of brig run.
+func TestSummary(t *testing.T) {
+	table := func(id, verdict string) result.Table {
+		return result.Table{ID: id, Title: id, Unit: "ms", Rows: []result.Row{{Tool: "brig run", N: 9, P50: 1},
+			{Tool: "bubblewrap", N: 9, P50: 2, Ratio: &result.Ratio{To: "brig run", Verdict: verdict}}}}
+	}
+	r := &result.Report{Tables: []result.Table{table("a", "slower"), table("job-usr", "faster"), table("b", "no difference shown"),
+		table("job", "slower"), table("c", "slower"), table("d", "slower"), {ID: "none"}}}
+	var got []string
+	for _, l := range summary(r) {
+		got = append(got, l.Asked+": "+l.Verdict)
+	}
+	want := []string{"job: brig run is faster than bubblewrap (0.50 of it)", "job-usr: brig run is slower than bubblewrap (0.50 of it)",
+		"a: brig run is faster than bubblewrap (0.50 of it)", "b: between brig run and bubblewrap, no difference shown",
+		"c: brig run is faster than bubblewrap (0.50 of it)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the summary is\n%q", got)
+	}
+}
+
 func TestGolden(t *testing.T) {
 	written(t, "testdata/report.html", func(w io.Writer) error { return Page(w, sample()) })
 	written(t, "testdata/report.txt", func(w io.Writer) error {
-		err := Head(w, sample())
+		err := errors.Join(Head(w, sample()), Short(w, sample()))
 		for _, table := range sample().Tables {
 			err = errors.Join(err, Table(w, table))
 		}
@@ -206,14 +228,14 @@ func TestWriteFails(t *testing.T) {
 
 // Summary writes what starts take against bubblewrap: a row for each table that has it, and a column for each way to
 // make a jail that readers ask about.
-func Summary(w io.Writer, r *result.Report) error { return summary(w, r, nil) }
+func Summary(w io.Writer, r *result.Report) error { return ratios(w, r, nil) }
 
 // Brief writes a Summary of the four most important tables.
 func Brief(w io.Writer, r *result.Report) error {
-	return summary(w, r, []string{"job", "job-python", "job-limits", "start"})
+	return ratios(w, r, []string{"job", "job-python", "job-limits", "start"})
 }
 
-func summary(w io.Writer, r *result.Report, only []string) error {
+func ratios(w io.Writer, r *result.Report, only []string) error {
 	var b strings.Builder
 	tools := []string{"brig run", "brig Runner", "brig Runner, pool", "isolate", "runc", "no jail"}
 	head(&b, append([]string{"× bubblewrap, as " + r.Machine.User}, tools...)...)
