@@ -9,11 +9,12 @@ import (
 
 	"brig/brigd/job"
 	"brig/internal/test/must"
+	"brig/internal/test/osroot"
 	"brig/nsjail"
 )
 
 func TestCommandsByTheFileThatIsExecuted(t *testing.T) {
-	root := image(t)
+	root := osroot.New(t)
 	host := t.TempDir()
 	for name, to := range map[string]string{"python3": filepath.Join(root, "usr/bin/python3.11"), "git": "/bin/sh"} {
 		must.Do(t, os.Symlink(to, filepath.Join(host, name)))
@@ -135,7 +136,7 @@ func TestTheMinimalRootShowsTheHostsUsr(t *testing.T) {
 }
 
 func TestARefusalNamesTheWayOn(t *testing.T) {
-	root := image(t)
+	root := osroot.New(t)
 	p := parsed(t, fmt.Sprintf(`{"name":"p","commands":["python3","git"],"languages":["python"],"paths":{"roots":[%q]}}`,
 		root))
 	j := decided(t, p, nsjail.Spec{Args: []string{"python3.11"}, Rootfs: nsjail.Rootfs{Path: root}})
@@ -159,7 +160,7 @@ func TestARefusalNamesTheWayOn(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	root := image(t)
+	root := osroot.New(t)
 	for i, c := range []struct{ entry, args, ok string }{
 		{`"git"`, "anything --at all", "yes"},
 		{`{"command":"git","allow":[["status","..."],["log","-n","?"],["show","*.txt"],[]]}`, "status", "yes"},
@@ -241,7 +242,7 @@ func FuzzFits(f *testing.F) {
 
 // What can be written to through a bind is no allowed command, whoever allows the bind.
 func TestAWritableBindHoldsNoCommands(t *testing.T) {
-	root := image(t)
+	root := osroot.New(t)
 	for write, ok := range map[bool]bool{false: true, true: false} {
 		m := nsjail.Mount{Type: nsjail.MountBind, Source: filepath.Join(root, "usr/bin"), Target: "/opt/tools",
 			Writable: write}
@@ -254,7 +255,7 @@ func TestAWritableBindHoldsNoCommands(t *testing.T) {
 
 // A file where runs may write on the host is not an allowed command: a run may have replaced it.
 func TestAProgramThatRunsMayReplaceIsNotAllowed(t *testing.T) {
-	root := image(t)
+	root := osroot.New(t)
 	for write, ok := range map[string]bool{"/nothing": true, root: false, root + "/usr": false,
 		filepath.Dir(root): false} {
 		p := parsed(t, fmt.Sprintf(`{"commands":["git"],"paths":{"roots":[%q],"write":[%q]}}`, root, write))
@@ -273,7 +274,7 @@ func TestAProgramThatRunsMayReplaceIsNotAllowed(t *testing.T) {
 
 // What an entry denies of python3 is denied under the name by which the jail finds it, too.
 func TestDeniedByTheOtherName(t *testing.T) {
-	root := image(t)
+	root := osroot.New(t)
 	p := parsed(t, fmt.Sprintf(`{"commands":["*",{"command":"python3","deny":[["-c","..."]]}],"paths":{"roots":[%q]}}`,
 		root))
 	for args, ok := range map[string]bool{"python -c x": false, "python3 -c x": false, "python x": true} {

@@ -95,7 +95,7 @@ func TestMayPublish(t *testing.T) {
 		"8000:80/udp": false, "0.0.0.0:8000:80": false, "[::1]:8000:80": false, "8000": false, "": false, "x:80": false,
 		"70000:80": false,
 		"1:2:3:4":  false} {
-		if got := p.mayPublish(text); got != want {
+		if got := p.network().mayPublish(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

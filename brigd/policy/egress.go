@@ -10,9 +10,9 @@ import (
 	"brig/nsjail"
 )
 
-// narrowEgress adds the policy's denials and bounds to the run's egress rules.
-func (p *Policy) narrowEgress(s *nsjail.Spec) (said []string) {
-	own := p.Network.Egress
+// narrow adds the policy's denials and bounds to the run's egress rules.
+func (n *networkRules) narrow(s *nsjail.Spec) (said []string) {
+	own := n.Egress
 	if s.Egress == nil || own == nil {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (p *Policy) narrowEgress(s *nsjail.Spec) (said []string) {
 	e.BlockedHosts = union(e.BlockedHosts, slices.Concat(own.BlockedHosts, own.BlockedRanges),
 		func(h string) string { return h })
 	if len(e.Deny)+len(e.BlockedHosts) > before {
-		said = append(said, p.label()+": the network's denials were added.")
+		said = append(said, n.policy+": the network's denials were added.")
 	}
 	ceilings := own.Bounds()
 	for i, b := range e.Bounds() {
@@ -34,7 +34,7 @@ func (p *Policy) narrowEgress(s *nsjail.Spec) (said []string) {
 		}
 	}
 	if len(set) > 0 {
-		said = append(said, fmt.Sprintf("%s: bounds of the network: %s.", p.label(), strings.Join(set, ", ")))
+		said = append(said, fmt.Sprintf("%s: bounds of the network: %s.", n.policy, strings.Join(set, ", ")))
 	}
 	s.Egress = e
 	return said

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -12,28 +13,47 @@ import (
 	"brig/nsjail/spec"
 )
 
-// environment checks the names of variables that are set or passed.
-func (p *Policy) environment(j *job.Job) *job.Refusal {
+// variableRules are which variables a run may have.
+type variableRules struct {
+	rule
+	Environment
+}
+
+func (p *Policy) variables() *variableRules { return &variableRules{p.rule(), p.Environment} }
+
+func (r *variableRules) check(c *checker) {
+	c.each("environment.set", r.Set, "is not a name of variables", "write it as in LC_*", validVariable)
+	c.each("environment.pass", r.Pass, "is not a name of variables", "write it as in LC_*", validVariable)
+}
+
+// validVariable reports whether s is a variable's name or a glob for path.Match.
+func validVariable(s string) bool {
+	_, err := path.Match(s, "")
+	return err == nil && s != "" && !strings.ContainsAny(s, "=\x00")
+}
+
+// judge checks the names of variables that are set or passed.
+func (r *variableRules) judge(j *job.Job) *job.Refusal {
 	s := &j.Spec
 	for _, e := range s.Env {
 		if j.Image != nil && slices.Contains(j.Image.Env, e) {
 			continue
 		}
 		name, _, _ := strings.Cut(e, "=")
-		if open(p, p.Environment.Set) || variableAllowed(p.Environment.Set, name) || j.Language != "" && languageSets(s, e) {
+		if open(r.rule, r.Set) || variableAllowed(r.Set, name) || j.Language != "" && languageSets(s, e) {
 			continue
 		}
-		return p.refusal("environment.set", "variable_not_allowed",
+		return r.refusal("environment.set", "variable_not_allowed",
 			"the variable "+words.QuoteASCII(name)+" may not be set"+steerReason(name),
-			"Leave it out; these may be set: "+orNone(p.Environment.Set)+".")
+			"Leave it out; these may be set: "+orNone(r.Set)+".")
 	}
 	for _, pattern := range s.PassEnv {
 		glob := isGlob(pattern)
-		if open(p, p.Environment.Pass) || glob && slices.Contains(p.Environment.Pass, pattern) || !glob &&
-			variableAllowed(p.Environment.Pass, pattern) {
+		if open(r.rule, r.Pass) || glob && slices.Contains(r.Pass, pattern) || !glob &&
+			variableAllowed(r.Pass, pattern) {
 			continue
 		}
-		return p.refusal("environment.pass", "variable_not_allowed",
+		return r.refusal("environment.pass", "variable_not_allowed",
 			fmt.Sprintf("%s may not be passed from the caller's environment", words.QuoteASCII(pattern)),
 			"Leave it out, or give a value of your own.")
 	}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"brig/brigd/job"
 	"brig/internal/strictjson"
-	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 
@@ -50,6 +48,48 @@ func (l Limits) implied() Limits {
 	return l
 }
 
+// limitRules are ceilings, by which limits are lowered or refused.
+type limitRules struct {
+	rule
+	Limits
+}
+
+func (p *Policy) limits() *limitRules { return &limitRules{p.rule(), p.Limits} }
+
+func (l *limitRules) check(c *checker) {
+	var names []string
+	for _, k := range l.ceilings() {
+		names = append(names, k.Name)
+		if number(k.To) < 0 {
+			c.add("limits."+k.Name, "it is negative", "write a bound, or leave it out for none")
+		}
+	}
+	c.oneOf("limits.refuse", l.Refuse, names)
+	switch {
+	case !(l.CPUs >= 0 && l.CPUs <= 1<<16):
+		c.add("limits.cpus", fmt.Sprint(l.CPUs, " is not a number of processors"), "write it as in 0.5 or 2")
+	case l.CPUs > 0 && l.CPUs < 0.01:
+		c.add("limits.cpus", "it is less than the 1ms in 100ms that the kernel gives at least", "write at least 0.01")
+	case l.Memory > 0 && l.Memory < 128<<10:
+		c.add("limits.memory", l.Memory.String()+" is less than the kernel's own needs for one process",
+			"write at least 128k")
+	case l.MemorySwap > 0 && l.Memory == 0:
+		c.add("limits.memory_swap", "it counts memory and swap together, and there is no ceiling of memory",
+			"set memory as well")
+	case l.MemorySwap > 0 && l.MemorySwap < l.Memory:
+		c.add("limits.memory_swap", "it counts memory and swap together, and is below memory", "write at least "+
+			l.Memory.String())
+	}
+}
+
+// sets reports whether a ceiling sets the limit for every run.
+func (l *limitRules) sets(limit string) bool {
+	return slices.ContainsFunc(l.ceilings(), func(c strictjson.Field) bool {
+		byDefault, _ := limitOf(&nsjail.Spec{}, limit)
+		return c.Name == limit && byDefault > 0 && number(c.To) > 0
+	})
+}
+
 // ceilingNames returns the names of all ceilings, in their order. Refuse, the last field of Limits, is none.
 var ceilingNames = sync.OnceValue(func() (names []string) {
 	for _, f := range strictjson.Fields(&Limits{}) {
@@ -59,9 +99,9 @@ var ceilingNames = sync.OnceValue(func() (names []string) {
 })
 
 // ceilings returns all ceilings, including the implied ones: their names, and pointers to copies of them.
-func (p *Policy) ceilings() []strictjson.Field {
-	l := p.Limits.implied()
-	v := reflect.ValueOf(&l).Elem()
+func (l *limitRules) ceilings() []strictjson.Field {
+	all := l.implied()
+	v := reflect.ValueOf(&all).Elem()
 	list := make([]strictjson.Field, len(ceilingNames()))
 	for i, name := range ceilingNames() {
 		list[i] = strictjson.Field{Name: name, To: v.Field(i).Addr().Interface()}
@@ -71,9 +111,9 @@ func (p *Policy) ceilings() []strictjson.Field {
 
 // narrow lowers limits to the ceilings. It returns a sentence for each lowered limit that the Spec sets, and one for
 // all others.
-func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
+func (l *limitRules) narrow(s *nsjail.Spec) (said []string) {
 	var unasked []string
-	for _, c := range p.ceilings() {
+	for _, c := range l.ceilings() {
 		most := number(c.To)
 		v, asked := limitOf(s, c.Name)
 		if most == 0 || v <= most {
@@ -81,73 +121,31 @@ func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
 		}
 		lower(s, c.Name, most)
 		if asked {
-			said = append(said, fmt.Sprintf("%s: %s lowered from %s to %s.", p.label(), c.Name, showOr(c.To, v),
+			said = append(said, fmt.Sprintf("%s: %s lowered from %s to %s.", l.policy, c.Name, showOr(c.To, v),
 				show(c.To, most)))
 		} else {
 			unasked = append(unasked, c.Name+" "+show(c.To, most))
 		}
 	}
 	if len(unasked) > 0 {
-		said = append(said, fmt.Sprintf("%s: limits where none was asked for: %s.", p.label(), strings.Join(unasked, ", ")))
+		said = append(said, fmt.Sprintf("%s: limits where none was asked for: %s.", l.policy, strings.Join(unasked, ", ")))
 	}
 	return said
 }
 
-// tooMuch refuses a limit above a ceiling that Refuse names.
-func (p *Policy) tooMuch(s *nsjail.Spec) *job.Refusal {
-	if len(p.Limits.Refuse) == 0 {
+// judge refuses a limit above a ceiling that Refuse names.
+func (l *limitRules) judge(s *nsjail.Spec) *job.Refusal {
+	if len(l.Refuse) == 0 {
 		return nil
 	}
-	for _, c := range p.ceilings() {
+	for _, c := range l.ceilings() {
 		most := number(c.To)
 		v, asked := limitOf(s, c.Name)
-		if most != 0 && asked && v > most && slices.Contains(p.Limits.Refuse, c.Name) {
-			return p.refusal("limits."+c.Name, "limit_exceeded",
+		if most != 0 && asked && v > most && slices.Contains(l.Refuse, c.Name) {
+			return l.refusal("limits."+c.Name, "limit_exceeded",
 				fmt.Sprintf("%s of %s is above the ceiling of %s", c.Name, showOr(c.To, v), show(c.To, most)),
 				fmt.Sprintf("Ask for at most %s, or leave %s out.", show(c.To, most), c.Name))
 		}
 	}
 	return nil
-}
-
-// millionths of a processor are how number counts processors.
-const millionths = 1e6
-
-// number returns the bound or limit that field points to.
-func number(field any) int64 {
-	v := reflect.ValueOf(field).Elem()
-	if v.CanFloat() {
-		return int64(math.Round(min(v.Float()*millionths, math.MaxInt64/4)))
-	}
-	return v.Int()
-}
-
-// setNumber is the reverse of number.
-func setNumber(field any, n int64) {
-	if v := reflect.ValueOf(field).Elem(); v.CanFloat() {
-		v.SetFloat(float64(n) / millionths)
-	} else {
-		v.SetInt(n)
-	}
-}
-
-// show formats a number according to the type of field.
-func show(field any, n int64) string {
-	switch field.(type) {
-	case *nsjail.Duration, *egress.Duration:
-		return nsjail.Duration(n).String()
-	case *nsjail.Bytes, *egress.Bytes:
-		return nsjail.Bytes(n).String()
-	case *float64:
-		return fmt.Sprint(float64(n) / millionths)
-	}
-	return fmt.Sprint(n)
-}
-
-// showOr is show, for a limit that may be missing.
-func showOr(field any, n int64) string {
-	if n == math.MaxInt64 {
-		return "none"
-	}
-	return show(field, n)
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"brig/brigd/job"
 	"brig/nsjail"
 	"brig/nsjail/spec"
 )
@@ -189,22 +188,4 @@ func dropRlimit(s *nsjail.Spec, resource string) {
 		limits = nil
 	}
 	s.Limits.Rlimits = limits
-}
-
-// rlimits refuses a resource limit above nsjail's default, unless a ceiling of this policy will lower it. Without a
-// default only infinity is refused.
-func (p *Policy) rlimits(s *nsjail.Spec) *job.Refusal {
-	if p.has("rlimits") {
-		return nil
-	}
-	bounded := map[string]bool{"nproc": p.Limits.Processes > 0, "fsize": p.Limits.FileSize > 0,
-		"nofile": p.Limits.OpenFiles > 0}
-	for _, name := range slices.Sorted(maps.Keys(s.Limits.Rlimits)) {
-		most, _ := rlimit(&nsjail.Spec{}, name)
-		asked, _ := rlimit(s, name)
-		if !bounded[name] && asked.Hard > min(most.Hard, math.MaxInt64-1) {
-			return p.noFeature("rlimits", "limits.rlimits."+name)
-		}
-	}
-	return nil
 }

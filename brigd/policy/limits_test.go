@@ -101,13 +101,13 @@ func TestEachCeiling(t *testing.T) {
 		p := parsed(t, `{"name": "p", "limits": {`+c.limits+`}}`)
 		before := string(c.have.JSON())
 		s := c.have
-		if said := p.narrow(&s); !slices.Equal(said, c.said) {
+		if said := p.limits().narrow(&s); !slices.Equal(said, c.said) {
 			t.Errorf("%s: said %q, want %q", name, said, c.said)
 		}
 		if !reflect.DeepEqual(s, c.want) {
 			t.Errorf("%s:\ngot  %swant %s", name, s.JSON(), c.want.JSON())
 		}
-		if said := p.narrow(&s); said != nil {
+		if said := p.limits().narrow(&s); said != nil {
 			t.Errorf("%s, again: %q", name, said)
 		}
 		if after := string(c.have.JSON()); after != before {
@@ -155,11 +155,11 @@ func TestRefusedLimits(t *testing.T) {
 		"output_limit": {`"1k"`, nsjail.Limits{OutputLimit: 1025}, "output_limit of 1025 is above the ceiling of 1k."},
 	} {
 		p := parsed(t, `{"limits": {"`+name+`": `+c.value+`, "refuse": ["`+name+`"]}}`)
-		r := p.tooMuch(&nsjail.Spec{Limits: c.set})
+		r := p.limits().judge(&nsjail.Spec{Limits: c.set})
 		if r == nil || r.Message != c.want || r.Code != "limit_exceeded" || r.Rule != "policy: limits."+name {
 			t.Errorf("%s: %+v", name, r)
 		}
-		if r := p.tooMuch(&nsjail.Spec{}); r != nil {
+		if r := p.limits().judge(&nsjail.Spec{}); r != nil {
 			t.Errorf("%s: a default is refused: %+v", name, r)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/brigd/internal/jailpath"
 	"brig/internal/strictjson"
 	"brig/internal/sys"
 	"brig/internal/words"
@@ -108,8 +109,8 @@ func (l *linter) commands() {
 	if len(p.Commands)+len(p.Languages) == 0 && !p.Open {
 		l.warn("commands", "neither a command nor a language is allowed: nothing can be run")
 	}
-	v := newView(&nsjail.Spec{})
-	defer v.close()
+	v := jailpath.New(&nsjail.Spec{})
+	defer v.Close()
 	plain := map[string]int{}
 	for i, k := range p.Commands {
 		at := strictjson.Index("commands", i)
@@ -141,12 +142,12 @@ func (l *linter) limited() bool {
 	return len(l.p.Commands) > 0 && !slices.ContainsFunc(l.p.Commands, func(k Command) bool { return k.Command == Any })
 }
 
-func (l *linter) command(at string, k Command, v *view) {
+func (l *linter) command(at string, k Command, v *jailpath.View) {
 	if k.Command == Any {
 		l.warn(at, "any command is allowed, also what a run has written to /work")
 		return
 	}
-	files, err := lookPath(k.Command, spec.DefaultPath, "/", v)
+	files, err := jailpath.LookPath(k.Command, spec.DefaultPath, "/", v)
 	if (err != nil || len(files) == 0) && slices.Contains(l.p.Paths.Roots, "") {
 		l.warn(at, "%s is not on this machine, or not where a jail shows it (/usr, /bin, /sbin)", k.Command)
 	}
@@ -186,7 +187,7 @@ func (l *linter) limits() {
 		}
 	}
 	loose := slices.DeleteFunc(slices.Clone(l.p.Optional), func(name string) bool {
-		return !slices.Contains(mechanismNames(), name) || !l.p.sets(name)
+		return !slices.Contains(mechanismNames(), name) || !l.p.limits().sets(name)
 	})
 	if len(loose) > 0 {
 		l.warn("optional", "a run may ask to do without %s where the machine has no control groups: these ceilings do "+
@@ -248,7 +249,7 @@ func (l *linter) paths() {
 	}{{"paths.read", p.Read}, {"paths.write", p.Write}, {"paths.roots", p.Roots}} {
 		for i, dir := range list.paths {
 			at := strictjson.Index(list.name, i)
-			where, err := hostPath(dir)
+			where, err := jailpath.HostPath(dir)
 			below := func(s string) bool { return sys.Under(dir, s) }
 			switch {
 			case dir == "":

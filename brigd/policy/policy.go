@@ -1,9 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
-	"errors"
-
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 	"brig/nsjail/spec"
@@ -119,56 +116,5 @@ type Sandbox struct {
 	TTL    nsjail.Duration `json:"ttl,omitempty"`
 }
 
-// operations are all operations on a sandbox.
-var operations = []string{"create", "put", "get", "list", "delete"}
-
 // Any matches every command or every language in a list. (The host path that includes everything is "/".)
 const Any = "*"
-
-// features maps each feature to a short description. A feature is something that a Spec can ask for and for which a
-// Policy has no field.
-var features = map[string]string{
-	"tty":           "a terminal of its own",
-	"no_init":       "to be process 1 of its pid namespace",
-	"tier":          "to run without namespaces",
-	"label":         "an AppArmor profile or an SELinux context of its choice",
-	"user":          "an identity other than 1000:1000",
-	"live":          "to see changes of the host's files at once",
-	"cow_disk":      "to keep the changes of a cow mount, or of its root, on disk",
-	"writable_root": "to write to a copy of its root",
-	"shared_system": "the host's /usr by a bind, through which locks and watches cross",
-	"priority":      "a share, a reserve or a burst of processor, memory or device traffic before others",
-	"cpuset":        "a choice of processors and memory nodes",
-	"io":            "limits on block devices, which name files of the host",
-	"rlimits":       "resource limits above nsjail's defaults",
-	"cgroup_parent": "a control group of the host to be made below",
-	"cgroup_files":  "other files of its control group, which can lift the ceilings of memory, processes and processors",
-}
-
-// Seal checks p, so that Decide need not check it again. It must not be modified afterwards. The error is the first
-// problem that Check found.
-func (p *Policy) Seal() error {
-	if problems := p.Check(); len(problems) > 0 {
-		return errors.New(problems[0])
-	}
-	p.sealed = true
-	return nil
-}
-
-// JSON returns the policy, including what it inherited, in a canonical form that Parse accepts.
-func (p *Policy) JSON() ([]byte, error) {
-	flat := *p
-	flat.Extends = ""
-	return json.MarshalIndent(&flat, "", "  ")
-}
-
-// open reports whether the policy is open and the list absent, so that everything is allowed.
-func open[T any](p *Policy, list []T) bool { return p.Open && list == nil }
-
-// label returns the policy's name for messages.
-func (p *Policy) label() string {
-	if p.Name == "" {
-		return "policy"
-	}
-	return p.Name
-}

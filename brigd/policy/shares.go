@@ -13,17 +13,17 @@ import (
 // kept apart, and writable.
 var ShareModes = []string{"ro", "cow", "rw"}
 
-// Share returns the highest of ShareModes that the policy allows for a share, or "" for none.
-func (p *Policy) Share(name string) (mode string) {
+// highest returns the highest of ShareModes that is allowed for a share, or "" for none.
+func (f *fileRules) highest(name string) (mode string) {
 	most := -1
-	for _, entry := range p.Shares {
+	for _, entry := range f.shares {
 		of, ceiling, _ := strings.Cut(entry, ":")
 		if of == name || of == Any {
 			most = max(most, slices.Index(ShareModes, cmp.Or(ceiling, ShareModes[len(ShareModes)-1])))
 		}
 	}
 	switch {
-	case open(p, p.Shares):
+	case open(f.rule, f.shares):
 		return ShareModes[len(ShareModes)-1]
 	case most < 0:
 		return ""
@@ -43,14 +43,14 @@ func ShareMode(m *nsjail.Mount) string {
 }
 
 // share checks a mount of a share. The paths of the policy say nothing about it: the operator has named the directory.
-func (p *Policy) share(field string, m *nsjail.Mount) *job.Refusal {
+func (f *fileRules) share(field string, m *nsjail.Mount) *job.Refusal {
 	name, mode := m.Held.Name, ShareMode(m)
-	switch most := p.Share(name); {
+	switch most := f.highest(name); {
 	case most == "":
-		return p.refusal("shares", "share_not_allowed", field+": the share "+name+" is not allowed",
-			"Use one of the allowed shares: "+orNone(p.Shares)+".")
+		return f.refusal("shares", "share_not_allowed", field+": the share "+name+" is not allowed",
+			"Use one of the allowed shares: "+orNone(f.shares)+".")
 	case slices.Index(ShareModes, mode) > slices.Index(ShareModes, most):
-		return p.refusal("shares", "share_not_allowed",
+		return f.refusal("shares", "share_not_allowed",
 			field+": the share "+name+" is allowed as "+most+", and not as "+mode, `Ask for it with "mode": "`+most+`".`)
 	}
 	return nil

@@ -16,9 +16,9 @@ var others = map[string]struct {
 	n   int
 	why string
 }{
-	"brigd/lang/warm.go":    {1, "an argument of node"},
-	"brigd/policy/check.go": {2, "examples of the options of any command that a policy allows"},
-	"brigd/policy/lint.go":  {1, "options of find and tar"},
+	"brigd/lang/warm.go":       {1, "an argument of node"},
+	"brigd/policy/programs.go": {2, "examples of the options of any command that a policy allows"},
+	"brigd/policy/lint.go":     {1, "options of find and tar"},
 
 	"cgroup/create.go":                 {1, "a command for a shell: systemd-run"},
 	"changes/patch.go":                 {1, "a line of git's format"},

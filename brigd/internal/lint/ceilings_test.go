@@ -10,21 +10,19 @@ import (
 func TestCeilings(t *testing.T) {
 	house.Check(t, "../..", []house.Ceiling{
 		{Kind: house.OfMethods, Rows: map[string]int{
-			"brigd/policy.Policy":     54,
 			"brigd/internal/api.call": 59,
 		}},
 		{Kind: house.OfFields, Rows: map[string]int{
 			"brigd/internal/config.Config": 37,
 		}},
 		{Kind: house.OfCircles, Rows: map[string]int{
-			"brigd/policy":       17,
 			"brigd/internal/api": 13,
 			"brigd/internal/mcp": 9,
 		}},
 		{Kind: house.OfLines, Rows: map[string]int{
 			"brigd/engine":       50,
 			"brigd/internal/mcp": 21,
-			"brigd/policy":       32,
+			"brigd/policy":       30,
 			"brigd/workspace":    22,
 		}},
 	})

@@ -1,4 +1,4 @@
-package policy
+package jailpath
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
+	"brig/internal/test/osroot"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,7 @@ import (
 
 // Paths are resolved as in the jail: from its root, through its mounts, and by its links.
 func TestResolve(t *testing.T) {
-	root, data := image(t), t.TempDir()
+	root, data := osroot.New(t), t.TempDir()
 	for link, to := range map[string]string{"up": "..", "abs": "/etc/passwd", "dir": "/opt/", "slash": "passwd/"} {
 		must.Do(t, os.Symlink(to, filepath.Join(root, "etc", link)))
 	}
@@ -27,8 +28,8 @@ func TestResolve(t *testing.T) {
 		{Type: nsjail.MountBind, Source: data, Target: "/opt/out", Writable: true},
 		{Type: nsjail.MountTmpfs, Target: "/opt/tmp"},
 	}}
-	v := newView(&s)
-	defer v.close()
+	v := New(&s)
+	defer v.Close()
 	for p, c := range map[string]struct {
 		want string // the canonical path
 		err  error
@@ -62,12 +63,12 @@ func TestResolve(t *testing.T) {
 		"/proc/self/exe":             {"", errUnknown},
 		"/opt/tools/../tmp/x/../../": {"", errUnknown},
 	} {
-		f, err := v.resolve(p)
+		f, err := v.Resolve(p)
 		switch {
 		case !errors.Is(err, c.err) || (err == nil) != (c.err == nil):
 			t.Errorf("%s: %v, want %v", p, err, c.err)
-		case err == nil && f.path != c.want:
-			t.Errorf("%s leads to %s, want %s", p, f.path, c.want)
+		case err == nil && f.Path != c.want:
+			t.Errorf("%s leads to %s, want %s", p, f.Path, c.want)
 		}
 	}
 }
@@ -85,7 +86,7 @@ func TestComponents(t *testing.T) {
 // Mount targets are resolved, too. A target is refused if a symbolic link made by a payload or by the Spec may lead
 // elsewhere.
 func TestTargets(t *testing.T) {
-	root := image(t)
+	root := osroot.New(t)
 	bind := func(target string) nsjail.Mount {
 		return nsjail.Mount{Type: nsjail.MountBind, Source: root, Target: target}
 	}
@@ -106,10 +107,10 @@ func TestTargets(t *testing.T) {
 			[]string{"/l", "/l/a"}, true},
 		"below a loop": {[]nsjail.Mount{bind("/usr/bin/loop/a")}, []string{"/usr/bin/loop/a"}, true},
 	} {
-		v := newView(&nsjail.Spec{Rootfs: nsjail.Rootfs{Path: root}, Mounts: c.mounts})
-		if !slices.Equal(v.targets, c.want) || (v.bad != nil) != c.bad {
-			t.Errorf("%s: %q, %v; want %q", name, v.targets, v.bad, c.want)
+		v := New(&nsjail.Spec{Rootfs: nsjail.Rootfs{Path: root}, Mounts: c.mounts})
+		if !slices.Equal(v.Targets, c.want) || (v.Bad != nil) != c.bad {
+			t.Errorf("%s: %q, %v; want %q", name, v.Targets, v.Bad, c.want)
 		}
-		v.close()
+		v.Close()
 	}
 }

@@ -1,9 +1,12 @@
-package policy
+// Package jailpath resolves paths as a future jail will, as far as they lead to files of the host: which file it
+// executes by a name, and where a mount's source and target are.
+package jailpath
 
 import (
 	"cmp"
 	"errors"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,9 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// workAreas are the paths of a jail that are always allowed as mount targets.
-var workAreas = []string{"/input", "/work", "/output", "/tmp", "/run", "/home", "/mnt", "/srv", "/data", "/code"}
 
 // scratch are paths of the jail whose content is created for the jail or may have been written by an earlier run.
 // minScratch has those of the minimal root, where /run, /home and /root are among them.
@@ -28,15 +28,15 @@ var (
 // writable mount or a mount created for the run.
 var errUnknown = errors.New("it lies where the run itself, or one before it, may have put it")
 
-// view resolves paths as the future jail will, as far as they lead to files of the host. It opens one path component at
+// View resolves paths as the future jail will, as far as they lead to files of the host. It opens one path component at
 // a time without following symbolic links (openat2(2), RESOLVE_NO_SYMLINKS), and follows each link as the jail will:
-// from the jail's root and through its mounts. Its descriptors stay open until close.
-type view struct {
-	spec    *nsjail.Spec
-	targets []string      // targets of spec.Mounts, with symbolic links resolved
+// from the jail's root and through its mounts. Its descriptors stay open until Close.
+type View struct {
+	Spec    *nsjail.Spec
+	Targets []string      // targets of Spec.Mounts, with symbolic links resolved
 	sources map[int]*tree // by the mount's index; -1 is the root
 	seen    map[string]seen
-	bad     error // if not nil, no path can be resolved
+	Bad     error // if not nil, no path can be resolved
 }
 
 // tree is the source of a mount, or the root.
@@ -48,34 +48,36 @@ type tree struct {
 
 // seen is a cached result of look.
 type seen struct {
-	f   *file
+	f   *File
 	err error
 }
 
-// file is a resolved file.
-type file struct {
-	path     string // canonical, in the jail
-	dev, ino uint64
-	mode     uint32
+// File is a resolved file.
+type File struct {
+	Path     string // canonical, in the jail
+	Dev, Ino uint64
+	Mode     uint32
 	link     string // the target of a symbolic link
-	bind     int    // index of the mount that contains it; -1 for the root
+	Bind     int    // index of the mount that contains it; -1 for the root
 }
 
 // directory returns a directory of the jail of which nothing else is known.
-func directory(p string) *file { return &file{path: p, mode: unix.S_IFDIR, bind: -1} }
+func directory(p string) *File { return &File{Path: p, Mode: unix.S_IFDIR, Bind: -1} }
 
-func newView(s *nsjail.Spec) *view {
-	v := &view{spec: s, sources: map[int]*tree{}, seen: map[string]seen{}}
+// New returns the view of the jail of a Spec, which is not changed meanwhile.
+func New(s *nsjail.Spec) *View {
+	v := &View{Spec: s, sources: map[int]*tree{}, seen: map[string]seen{}}
 	for i := range s.Mounts {
 		where, err := v.canonical(s.Mounts[i].Target)
-		v.bad = cmp.Or(v.bad, err)
-		v.targets = append(v.targets, where)
+		v.Bad = cmp.Or(v.Bad, err)
+		v.Targets = append(v.Targets, where)
 		clear(v.seen) // the mount may hide files that were looked up before
 	}
 	return v
 }
 
-func (v *view) close() {
+// Close closes the descriptors.
+func (v *View) Close() {
 	for _, t := range v.sources {
 		if t.fd >= 0 {
 			unix.Close(t.fd)
@@ -86,7 +88,7 @@ func (v *view) close() {
 // canonical returns a mount's target with symbolic links resolved. Missing components are kept, since the jail creates
 // them. A target below a directory that may contain a symbolic link made by a payload or by the Spec is an error: it
 // could lead anywhere.
-func (v *view) canonical(target string) (string, error) {
+func (v *View) canonical(target string) (string, error) {
 	_, where, err := v.walk(target)
 	if err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, errUnknown) && !v.linked(where) {
 		return where, nil
@@ -95,40 +97,40 @@ func (v *view) canonical(target string) (string, error) {
 }
 
 // linked reports whether a component of p may be a symbolic link that is not known yet.
-func (v *view) linked(p string) bool {
-	for i, t := range v.targets {
-		m := v.spec.Mounts[i]
+func (v *View) linked(p string) bool {
+	for i, t := range v.Targets {
+		m := v.Spec.Mounts[i]
 		if p != t && sys.Under(p, t) && (m.Type == nsjail.MountSymlink || m.Writes() ||
-			m.Type == nsjail.MountVolume && !inputOf(m.Source)) {
+			m.Type == nsjail.MountVolume && !InputOf(m.Source)) {
 			return true
 		}
 	}
 	return false
 }
 
-// inputOf reports whether a source is a volume's input directory, which no payload can write to.
-func inputOf(source string) bool { return strings.HasSuffix(source, "/input") }
+// InputOf reports whether a source is a volume's input directory, which no payload can write to.
+func InputOf(source string) bool { return strings.HasSuffix(source, "/input") }
 
 // maxLinks is the number of symbolic links that Linux follows in one lookup: path_resolution(7).
 const maxLinks = 40
 
-// resolve returns the file at an absolute path of the jail.
-func (v *view) resolve(p string) (*file, error) {
-	if v.bad != nil {
-		return nil, v.bad
+// Resolve returns the file at an absolute path of the jail.
+func (v *View) Resolve(p string) (*File, error) {
+	if v.Bad != nil {
+		return nil, v.Bad
 	}
 	f, _, err := v.walk(p)
 	return f, err
 }
 
 // walk resolves p. If a file is missing or unknown, where is its path, with the unresolved rest.
-func (v *view) walk(p string) (f *file, where string, err error) {
+func (v *View) walk(p string) (f *File, where string, err error) {
 	top := directory("/")
 	f = top
 	links := 0
 	for left := components(p); len(left) > 0; {
 		name, rest := left[0], left[1:]
-		if f.mode&unix.S_IFMT != unix.S_IFDIR {
+		if f.Mode&unix.S_IFMT != unix.S_IFDIR {
 			return nil, "", unix.ENOTDIR
 		}
 		switch name {
@@ -136,12 +138,12 @@ func (v *view) walk(p string) (f *file, where string, err error) {
 			left = rest
 			continue
 		case "..":
-			f, left = directory(path.Dir(f.path)), rest
+			f, left = directory(path.Dir(f.Path)), rest
 			continue
 		}
-		next, err := v.look(path.Join(f.path, name))
+		next, err := v.look(path.Join(f.Path, name))
 		if err != nil {
-			return nil, path.Join(f.path, path.Join(left...)), err
+			return nil, path.Join(f.Path, path.Join(left...)), err
 		}
 		if next.link == "" {
 			f, left = next, rest
@@ -155,7 +157,7 @@ func (v *view) walk(p string) (f *file, where string, err error) {
 		}
 		left = slices.Concat(components(next.link), rest)
 	}
-	return f, f.path, nil
+	return f, f.Path, nil
 }
 
 // components splits a path. Like the kernel, it takes a trailing slash to mean a directory.
@@ -168,7 +170,7 @@ func components(p string) []string {
 }
 
 // look returns the file at a path whose parent is canonical. It does not follow a symbolic link.
-func (v *view) look(p string) (*file, error) {
+func (v *View) look(p string) (*File, error) {
 	have, ok := v.seen[p]
 	if !ok {
 		have.f, have.err = v.read(p)
@@ -177,7 +179,7 @@ func (v *view) look(p string) (*file, error) {
 	return have.f, have.err
 }
 
-func (v *view) read(p string) (*file, error) {
+func (v *View) read(p string) (*File, error) {
 	bind, rel, err := v.source(p)
 	fd := -1
 	if err == nil {
@@ -190,7 +192,7 @@ func (v *view) read(p string) (*file, error) {
 			defer unix.Close(fd)
 		}
 	}
-	if errors.Is(err, unix.ENOENT) && slices.ContainsFunc(v.targets, func(t string) bool { return sys.Under(t, p) }) {
+	if errors.Is(err, unix.ENOENT) && slices.ContainsFunc(v.Targets, func(t string) bool { return sys.Under(t, p) }) {
 		return directory(p), nil // the jail creates the parent directories of a mount
 	}
 	var st unix.Stat_t
@@ -200,7 +202,7 @@ func (v *view) read(p string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{path: p, dev: uint64(st.Dev), ino: st.Ino, mode: st.Mode, bind: bind}
+	f := &File{Path: p, Dev: uint64(st.Dev), Ino: st.Ino, Mode: st.Mode, Bind: bind}
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
 		buf := make([]byte, 4096)
 		n, err := unix.Readlinkat(fd, "", buf) // readlink(2) of the descriptor itself
@@ -214,18 +216,18 @@ func (v *view) read(p string) (*file, error) {
 
 // source returns the tree of the host that contains the jail's path p: bind, the index of the mount or -1 for the root,
 // and the path of p relative to that.
-func (v *view) source(p string) (bind int, rel string, err error) {
-	for i := len(v.targets) - 1; i >= 0; i-- {
-		if !sys.Under(p, v.targets[i]) {
+func (v *View) source(p string) (bind int, rel string, err error) {
+	for i := len(v.Targets) - 1; i >= 0; i-- {
+		if !sys.Under(p, v.Targets[i]) {
 			continue
 		}
-		if m := v.spec.Mounts[i]; m.Type != nsjail.MountBind || m.Writable {
+		if m := v.Spec.Mounts[i]; m.Type != nsjail.MountBind || m.Writable {
 			return i, "", errUnknown
 		}
-		return i, relative(p, v.targets[i]), nil
+		return i, relative(p, v.Targets[i]), nil
 	}
 	below := func(dir string) bool { return sys.Under(p, dir) }
-	minimal, made := v.spec.Rootfs.Path == "", scratch
+	minimal, made := v.Spec.Rootfs.Path == "", scratch
 	if minimal {
 		made = minScratch
 	}
@@ -243,12 +245,12 @@ var shown = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx
 
 // tree returns a mount's source, or the root for index -1. It resolves a source once, so that judge and pin use the
 // same path.
-func (v *view) tree(i int) *tree {
+func (v *View) tree(i int) *tree {
 	t, ok := v.sources[i]
 	if !ok {
-		source, held := v.spec.Rootfs.Path, (*spec.Held)(nil)
+		source, held := v.Spec.Rootfs.Path, (*spec.Held)(nil)
 		if i >= 0 {
-			source, held = v.spec.Mounts[i].Source, v.spec.Mounts[i].Held
+			source, held = v.Spec.Mounts[i].Source, v.Spec.Mounts[i].Held
 		}
 		t = &tree{path: "/", fd: -1}
 		switch {
@@ -256,18 +258,18 @@ func (v *view) tree(i int) *tree {
 			t.path = source
 			t.fd, t.err = unix.FcntlInt(held.File.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 		case source != "":
-			t.path, t.err = hostPath(source)
+			t.path, t.err = HostPath(source)
 		}
 		v.sources[i] = t
 	}
 	return t
 }
 
-// host returns the host path of a mount's source, or of the root for index -1, with all symbolic links resolved.
-func (v *view) host(i int) (string, error) { return v.tree(i).path, v.tree(i).err }
+// Host returns the host path of a mount's source, or of the root for index -1, with all symbolic links resolved.
+func (v *View) Host(i int) (string, error) { return v.tree(i).path, v.tree(i).err }
 
 // open opens a mount's source, or the root for -1, and keeps the descriptor.
-func (v *view) open(i int) (int, error) {
+func (v *View) open(i int) (int, error) {
 	t := v.tree(i)
 	if t.fd < 0 && t.err == nil {
 		t.fd, t.err = unix.Open(t.path, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -278,4 +280,13 @@ func (v *view) open(i int) (int, error) {
 // relative returns p relative to dir. Both must be clean.
 func relative(p, dir string) string {
 	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(p, dir), "/"), ".")
+}
+
+// HostPath returns the absolute path of a file of the host, with all symbolic links resolved.
+func HostPath(source string) (string, error) {
+	abs, err := sys.Abs(source)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
 }
