@@ -34,9 +34,9 @@ type Limits struct {
 func DefaultLimits() Limits { return Limits{Age: 30 * 24 * time.Hour, Count: 100, Bytes: 8 << 30} }
 
 // DefaultDir returns the directory of the caller's store: /var/lib/brig/changes for root, and
-// $XDG_STATE_HOME/brig/changes or ~/.local/state/brig/changes for others (sys.StateDir).
+// $XDG_STATE_HOME/brig/changes or ~/.local/state/brig/changes for others (store.StateDir).
 func DefaultDir() (string, error) {
-	if dir := sys.StateDir(); dir != "" {
+	if dir := store.StateDir(); dir != "" {
 		return filepath.Join(dir, "changes"), nil
 	}
 	return "", errors.New("neither XDG_STATE_HOME nor HOME is an absolute path")
@@ -61,7 +61,7 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sys.MakeStore(dir, 0o700); err != nil {
+	if err := store.Make(dir, 0o700); err != nil {
 		return nil, err
 	}
 	d, err := store.Open(dir, 0, store.Writing)

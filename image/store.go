@@ -38,7 +38,7 @@ type Store struct{ dir string }
 // DefaultStore returns the directory of the caller's store: /var/lib/brig/images for root, and brig/images in
 // $XDG_DATA_HOME or ~/.local/share for anybody else. It fails if neither XDG_DATA_HOME nor HOME is an absolute path.
 func DefaultStore() (string, error) {
-	if dir := sys.DataDir(); dir != "" {
+	if dir := store.DataDir(); dir != "" {
 		return filepath.Join(dir, "images"), nil
 	}
 	return "", errors.New("there is no place for images: set XDG_DATA_HOME or HOME to an absolute path, or name a store")

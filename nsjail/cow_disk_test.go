@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/sys"
+	"brig/internal/store"
 	"brig/internal/test/must"
 	"brig/internal/words"
 	"brig/nsjail/spec"
@@ -18,9 +18,9 @@ func storeDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	must.Do(t, os.Chmod(dir, 0o711))
-	was := sys.RootStore
-	sys.RootStore = filepath.Join(dir, "brig")
-	t.Cleanup(func() { sys.RootStore = was })
+	was := store.RootDir
+	store.RootDir = filepath.Join(dir, "brig")
+	t.Cleanup(func() { store.RootDir = was })
 	t.Setenv("XDG_STATE_HOME", dir)
 	return filepath.Join(dir, "brig/cow")
 }

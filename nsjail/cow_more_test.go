@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/sys"
+	"brig/internal/store"
 	"brig/internal/test/must"
 	"brig/nsjail/spec"
 
@@ -180,7 +180,7 @@ func TestCOWKeeper(t *testing.T) {
 	if os.Getenv(roleVar) != "cow-keeper" {
 		t.Skip("it is a role of TestCOWOfAKilledKeeper")
 	}
-	sys.RootStore = filepath.Dir(os.Getenv("BRIG_TEST_STORE"))
+	store.RootDir = filepath.Dir(os.Getenv("BRIG_TEST_STORE"))
 	c := shell("mkdir d; echo x >d/f; chmod 0 d; echo up; sleep 1000")
 	c.Stdout = os.Stdout
 	c.Spec.Mounts = []spec.Mount{{Type: spec.MountCOW, Source: os.Getenv("BRIG_TEST_SOURCE"), Target: "/work",

@@ -3,7 +3,7 @@ package nsjail
 import (
 	"path/filepath"
 
-	"brig/internal/sys"
+	"brig/internal/store"
 	"brig/internal/words"
 	"brig/nsjail/internal/ghost"
 	"brig/nsjail/internal/host"
@@ -18,7 +18,7 @@ type guard struct{ ghosts *ghost.Set }
 // hold makes a ghost at each absent protected path, until the run ends.
 func (g *guard) hold(h *host.Host) (err error) {
 	for _, dir := range h.Stores {
-		err := sys.MakeStore(dir, sys.StoreMode())
+		err := store.Make(dir, store.ParentMode())
 		if err == nil {
 			err = host.Folds(filepath.Dir(dir), filepath.Base(dir))
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/sys"
+	"brig/internal/store"
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 	"brig/nsjail/spec"
@@ -44,7 +44,7 @@ mv state x && echo changed; mv deep x && echo changed; touch free`
 				if err != nil || res.Status != StatusOK || out.Len() > 0 || !strings.Contains(res.Enforced["protect"].String(), "brig") {
 					t.Errorf("%v, %+v\n%s", err, res, &out)
 				}
-				for _, d := range sys.Stores() {
+				for _, d := range store.Places() {
 					if list, err := os.ReadDir(d); err == nil && strings.HasPrefix(d, dir) && len(list) > 0 {
 						t.Errorf("%s has %v", d, list)
 					}
@@ -59,7 +59,7 @@ mv state x && echo changed; mv deep x && echo changed; touch free`
 		}
 		t.Chdir(dir)
 		t.Setenv("BRIG_CHANGES", "sets")
-		must.Do(t, sys.AddStore("boxes/a"))
+		must.Do(t, store.Protect("boxes/a"))
 		s := protectSpec(dir, "")
 		s.Args = []string{"sh", "-c", "cd /work; touch sets/x && echo changed; touch boxes/a/x && echo changed; mv boxes b && echo changed; touch free"}
 		var out strings.Builder
@@ -91,16 +91,16 @@ mv state x && echo changed; mv deep x && echo changed; touch free`
 func ownDirectories(t *testing.T, present bool) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	was := sys.RootStore
-	sys.RootStore = dir + "/state/brig"
-	t.Cleanup(func() { sys.RootStore = was })
+	was := store.RootDir
+	store.RootDir = dir + "/state/brig"
+	t.Cleanup(func() { store.RootDir = was })
 	t.Setenv("XDG_STATE_HOME", dir+"/state")
 	t.Setenv("XDG_DATA_HOME", dir+"/share")
 	if os.Geteuid() == 0 {
 		t.Setenv("BRIG_CHANGES", dir+"/share/brig")
 	}
 	if present {
-		for _, d := range sys.Stores() {
+		for _, d := range store.Places() {
 			must.Do(t, os.MkdirAll(d, 0o700))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"brig/brigd/share"
 	"brig/brigd/token"
 	"brig/brigd/workspace"
-	"brig/internal/sys"
+	"brig/internal/store"
 	"brig/nsjail"
 )
 
@@ -98,7 +98,7 @@ func (o *Options) complete() error {
 		}
 	}
 	for _, dir := range []string{o.Store, o.ChangesDir, o.ImageStore} {
-		if err := sys.AddStore(dir); err != nil { // no run may write to it by a share above it
+		if err := store.Protect(dir); err != nil { // no run may write to it by a share above it
 			return err
 		}
 	}

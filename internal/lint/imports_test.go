@@ -37,11 +37,10 @@ const (
 	jobs    = "brig/brigd/job"
 	shown   = "brig/nsjail/explain"
 	steps   = "brig/nsjail/steps"
-	storage = "brig/internal/store"
 )
 
 // ground are the packages that every other may import.
-var ground = []string{"brig/internal/owned", "brig/internal/strictjson", "brig/internal/sys", "brig/internal/words"}
+var ground = []string{"brig/internal/owned", "brig/internal/store", "brig/internal/strictjson", "brig/internal/sys", "brig/internal/words"}
 
 // wrappers each take an Executor and return one, or prepare a Job; they know nsjail and Jobs, and not each other.
 var wrappers = []string{"brig/brigd/workspace", "brig/brigd/keep", "brig/brigd/lang", "brig/brigd/policy", "brig/brigd/token", "brig/brigd/audit", "brig/brigd/share"}
@@ -58,12 +57,12 @@ var ours = map[string][]string{
 	"brig/internal/sys":          {},
 	"brig/internal/owned":        {"brig/internal/sys"},
 	"brig/internal/words":        {},
-	storage:                      {},
+	"brig/internal/store":        {"brig/internal/owned", "brig/internal/sys"},
 	"brig/internal/repository":   {"brig/internal/gitdata"},
 	"brig/internal/gitdata":      {},
 	"brig/gitview":               {"brig/internal/gitdata", "brig/internal/repository", "brig/nsjail", specs},
 	tricks:                       {},
-	"brig/image":                 {"brig/layer", storage},
+	"brig/image":                 {"brig/layer"},
 	"brig/internal/rig":          {"brig/internal/attack"},
 	"brig/internal/test/asuser":  {},
 	"brig/internal/test/certs":   {"brig/internal/test/must"},
@@ -79,7 +78,7 @@ var ours = map[string][]string{
 	"brig/netns/egress":          {"brig/netns/egress/policy", "brig/netns/egress/wire"},
 	"brig/netns/egress/policy":   {},
 	"brig/netns/egress/wire":     {"brig/netns/egress/policy"},
-	"brig/changes":               {"brig/layer", "brig/internal/gitdata", storage},
+	"brig/changes":               {"brig/layer", "brig/internal/gitdata"},
 	"brig/layer":                 {},
 	"brig/landlock":              {program},
 	"brig/rootfs":                {program},
@@ -92,13 +91,13 @@ var ours = map[string][]string{
 	planner:                      {program, tricks, specs, host, ops, starter, "brig/cgroup", "brig/landlock", "brig/netns", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	ordered:                      {program, specs, host, ops, planner, starter, "brig/netns", "brig/rootfs", steps},
 	warm:                         {program, specs, host, planner, doctor, starter},
-	keeper:                       {specs, starter, storage},
-	ghost:                        {specs, storage},
+	keeper:                       {specs, starter},
+	ghost:                        {specs},
 	doctor:                       {specs, host, "brig/landlock", "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	"brig/denial":                {"brig/netns/egress", "brig/netns/egress/policy", "brig/seccomp"},
 	relay:                        {specs, starter, "brig/netns", "brig/netns/egress"},
 	"brig/nsjail":                {"brig/denial", program, specs, host, ops, planner, ordered, warm, keeper, ghost, relay, doctor, starter, "brig/cgroup", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp", steps},
-	"brig/brigd/keep":            {storage},
+	"brig/brigd/keep":            {},
 	"brig/brigd/tenants":         {"brig/changes"},
 	"brig/brigd/freezer":         {"brig/nsjail", jobs},
 	"brig/brigd/lease":           {"brig/nsjail", "brig/brigd/token", jobs},

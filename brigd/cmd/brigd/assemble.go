@@ -24,7 +24,7 @@ import (
 	"brig/brigd/share"
 	"brig/brigd/token"
 	"brig/brigd/workspace"
-	"brig/internal/sys"
+	"brig/internal/store"
 	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/spec"
@@ -135,7 +135,7 @@ func (p *daemon) records(o *engine.Options) (err error) {
 		return fmt.Errorf("--state-dir: %w", err)
 	}
 	o.Ledger = p.ledger
-	return sys.AddStore(p.c.StateDir)
+	return store.Protect(p.c.StateDir)
 }
 
 func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {

@@ -23,7 +23,7 @@ import (
 	"brig/brigd/internal/queue/worker"
 	"brig/brigd/internal/remote"
 	"brig/internal/cli"
-	"brig/internal/sys"
+	"brig/internal/store"
 )
 
 // queued has the parts of a brigd with a durable queue: a server of its own, the connection, the front that puts runs
@@ -71,7 +71,7 @@ func (p *daemon) connectQueue(ctx context.Context, e *engine.Options) (err error
 		if p.queued.server, err = queueserver.Start(ctx, j.At, j.ServerConfig, os.Stderr, p.log); err != nil {
 			return fmt.Errorf("--jetstream: %w", err)
 		}
-		if err := sys.AddStore(j.At); err != nil { // no run may read or write it by a share above it
+		if err := store.Protect(j.At); err != nil { // no run may read or write it by a share above it
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"brig/internal/store"
-	"brig/internal/sys"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -36,7 +35,7 @@ type Set struct {
 
 // notesDir returns the directory of the notes.
 func notesDir() (string, error) {
-	dir := sys.StateDir()
+	dir := store.StateDir()
 	if dir == "" {
 		return "", noStore("neither XDG_STATE_HOME nor HOME is an absolute path")
 	}
@@ -68,7 +67,7 @@ func Hold(places []Place) (*Set, error) {
 		return nil, closeNotes(notes)
 	}
 	if err == nil {
-		err = sys.MakeStore(dir, 0o700)
+		err = store.Make(dir, 0o700)
 	}
 	if err == nil && notes == nil {
 		notes, err = store.Open(dir, 0, store.Writing)

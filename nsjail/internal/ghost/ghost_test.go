@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/sys"
+	"brig/internal/store"
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 
@@ -19,13 +19,13 @@ import (
 func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
 
 // scene returns a directory for ghosts, and an empty store.
-func scene(t *testing.T) (dir, store string) {
+func scene(t *testing.T) (dir, notes string) {
 	t.Helper()
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
-	sys.RootStore = state + "/brig"
-	store = must.Get(notesDir())(t)
-	return t.TempDir(), store
+	store.RootDir = state + "/brig"
+	notes = must.Get(notesDir())(t)
+	return t.TempDir(), notes
 }
 
 func hold(t *testing.T, places ...Place) *Set {
@@ -272,7 +272,7 @@ func TestNoStore(t *testing.T) {
 	dir, _ := scene(t)
 	file := dir + "/file"
 	must.Do(t, os.WriteFile(file, nil, 0o644))
-	sys.RootStore = file + "/brig"
+	store.RootDir = file + "/brig"
 	t.Setenv("XDG_STATE_HOME", file)
 	if s, err := Hold(opened(t, []Place{{Dir: dir, Name: "x"}})); err == nil || s != nil || mode(t, dir+"/x") != 0 {
 		t.Errorf("%v, %v, %s", s, err, mode(t, dir+"/x"))

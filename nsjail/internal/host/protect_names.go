@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/store"
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/spec"
@@ -21,7 +22,7 @@ func (p *protector) own() {
 		return
 	}
 	p.storing = true
-	for _, dir := range sys.Stores() {
+	for _, dir := range store.Places() {
 		p.protectPath("/", strings.TrimPrefix(dir, "/"))
 	}
 	if len(p.h.Protected) > 0 {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"brig/internal/sys"
+	"brig/internal/store"
 	"brig/internal/words"
 	"brig/nsjail/spec"
 
@@ -32,9 +32,9 @@ func noTmpfsUpper() string {
 const OtherStore = "set XDG_STATE_HOME to a directory of another file system (for root, mount one at /var/lib/brig)"
 
 // StoreDir returns the directory for the changes of cow mounts on disk: below /var/lib/brig for root, and below
-// sys.StateDir for anybody else.
+// store.StateDir for anybody else.
 func StoreDir() (string, error) {
-	dir := sys.StateDir()
+	dir := store.StateDir()
 	if dir == "" {
 		return "", spec.CallerError("cow", "there is no place on disk for the changes",
 			"set XDG_STATE_HOME or HOME to an absolute path")

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"brig/internal/store"
-	"brig/internal/sys"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +26,7 @@ type Store struct {
 // NewStore makes a store below a directory, which it makes too if it does not exist, and removes the orphans there. uid
 // and gid are the host ids of the payload, mode is that of the upper directory.
 func NewStore(below string, uid, gid int, mode uint32) (*Store, error) {
-	if err := sys.MakeStore(below, sys.StoreMode()); err != nil {
+	if err := store.Make(below, store.ParentMode()); err != nil {
 		return nil, err
 	}
 	places, err := openStores(below)

@@ -12,7 +12,7 @@ import (
 	"brig/cmd/brig/internal/wish"
 	"brig/image"
 	"brig/image/asroot"
-	"brig/internal/sys"
+	"brig/internal/store"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -48,35 +48,35 @@ func Apply(w *wish.Wish, std *console.Console) (root Root, err error) {
 
 // lookup returns the image of the store. It may be fetched for a run alone.
 func (r *Root) lookup(w *wish.Image, run bool, std *console.Console) (*image.Image, error) {
-	store, err := image.Open(w.Store)
+	images, err := image.Open(w.Store)
 	if err == nil && w.Store != "" {
-		err = sys.AddStore(store.Dir())
+		err = store.Protect(images.Dir())
 	}
 	if err != nil {
 		return nil, err
 	}
 	may := run && w.Pull != wish.PullNever
 	if w.Pull == wish.PullAlways && may {
-		if err := r.fetch(store, w.Name, std); err != nil {
+		if err := r.fetch(images, w.Name, std); err != nil {
 			return nil, err
 		}
 		may = false
 	}
-	m, err := store.Start(w.Name)
+	m, err := images.Start(w.Name)
 	if !errors.Is(err, image.ErrNotFound) {
 		return m, err
 	}
 	if !may {
 		return nil, fmt.Errorf("%w; run brig image pull %s", err, words.Quote(w.Name))
 	}
-	if err := r.fetch(store, w.Name, std); err != nil {
+	if err := r.fetch(images, w.Name, std); err != nil {
 		return nil, err
 	}
-	return store.Start(w.Name)
+	return images.Start(w.Name)
 }
 
 // fetch executes `brigd image pull`, which has the libraries for it, and whose messages are the caller's to read.
-func (r *Root) fetch(store *image.Store, name string, std *console.Console) error {
+func (r *Root) fetch(images *image.Store, name string, std *console.Console) error {
 	path, err := daemon.Find("which does that")
 	if err != nil {
 		return fmt.Errorf("%s cannot be fetched: %w", words.Quote(name), err)
@@ -89,7 +89,7 @@ func (r *Root) fetch(store *image.Store, name string, std *console.Console) erro
 		return err
 	}
 	r.Fetched = true
-	c := exec.Command(path, "image", "pull", "--store", store.Dir(), "--", name)
+	c := exec.Command(path, "image", "pull", "--store", images.Dir(), "--", name)
 	c.Stdout, c.Stderr = std.Err, std.Err
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("brigd image pull %s failed: %w", words.Quote(name), err)

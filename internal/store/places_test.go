@@ -1,4 +1,4 @@
-package sys
+package store
 
 import (
 	"os"
@@ -43,12 +43,12 @@ func TestStateDir(t *testing.T) {
 		if got := StateDir(); got != c.want {
 			t.Errorf("XDG_STATE_HOME=%s HOME=%s: %s, want %s", c.xdg, c.home, got, c.want)
 		}
-		if list := Stores(); !slices.Contains(list, c.want) || !slices.Contains(list, ownTemp(sticky)) {
+		if list := Places(); !slices.Contains(list, c.want) || !slices.Contains(list, ownTemp(sticky)) {
 			t.Errorf("%v has not all places", list)
 		}
 	}
-	check(MakeStore(filepath.Join(ownTemp(sticky), "cow"), 0o700))
-	if err := MakeStore(filepath.Join(ownTemp(squatted), "cow"), 0o700); err == nil || !strings.Contains(err.Error(), "must be a directory of yours") {
+	check(Make(filepath.Join(ownTemp(sticky), "cow"), 0o700))
+	if err := Make(filepath.Join(ownTemp(squatted), "cow"), 0o700); err == nil || !strings.Contains(err.Error(), "must be a directory of yours") {
 		t.Errorf("a directory that others may write to: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package sys
+package store
 
 import (
 	"fmt"
@@ -7,31 +7,19 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
 )
 
-// UserDir returns a directory of the basedir-spec: the value of variable (XDG_STATE_HOME), or else below (.local/state)
-// in HOME. A relative value is ignored. It returns "" if neither variable has an absolute path.
-func UserDir(variable, below string) string {
-	dir, home := os.Getenv(variable), os.Getenv("HOME")
-	if !filepath.IsAbs(dir) && filepath.IsAbs(home) {
-		dir = home + "/" + below
-	}
-	if abs, err := Abs(dir); err == nil && filepath.IsAbs(dir) {
-		return abs
-	}
-	return "" // "..", behind a directory that does not exist, leads nowhere
-}
-
-// RootStore is where brig keeps what is root's: an environment may be an ordinary user's. Tests set another.
-var RootStore = "/var/lib/brig"
+// RootDir is where brig keeps what is root's: an environment may be an ordinary user's. Tests set another.
+var RootDir = "/var/lib/brig"
 
 // tempDirs are where an ordinary user's state is kept if no home can be written: file-hierarchy(7). Tests set others.
 var tempDirs = []string{"/var/tmp", "/tmp"}
 
-// StateDir returns where brig keeps this user's notes and change sets: RootStore for root. For others it is
+// StateDir returns where brig keeps this user's notes and change sets: RootDir for root. For others it is
 // $XDG_STATE_HOME/brig, or else ~/.local/state/brig where that can be written. Where it cannot (HOME is /nonexistent,
 // or another user's), it is brig-UID in /var/tmp or /tmp, a directory of this user alone. It is "" if XDG_STATE_HOME
 // and HOME are no absolute paths and nothing can be written.
@@ -56,15 +44,15 @@ func tempState() string {
 	return ""
 }
 
-// DataDir returns where brig keeps this user's images: RootStore for root, and $XDG_DATA_HOME/brig or
+// DataDir returns where brig keeps this user's images: RootDir for root, and $XDG_DATA_HOME/brig or
 // ~/.local/share/brig for others, or "" if neither XDG_DATA_HOME nor HOME is an absolute path.
 func DataDir() string { return ownDir("XDG_DATA_HOME", ".local/share") }
 
 func ownDir(variable, below string) string {
 	if os.Geteuid() == 0 {
-		return RootStore
+		return RootDir
 	}
-	if dir := UserDir(variable, below); dir != "" {
+	if dir := sys.UserDir(variable, below); dir != "" {
 		return filepath.Join(dir, "brig")
 	}
 	return ""
@@ -87,41 +75,41 @@ func ownTemp(tmp string) string { return tmp + "/brig-" + strconv.Itoa(os.Geteui
 // checkTemp returns an error if a directory below one of tempDirs is not this user's alone, or could be renamed by
 // others. It may be absent.
 func checkTemp(dir string) error {
-	var st syscall.Stat_t
+	var st unix.Stat_t
 	tmp := filepath.Dir(dir)
-	err := syscall.Lstat(tmp, &st)
-	if err == nil && (st.Mode&syscall.S_IFMT != syscall.S_IFDIR || int(st.Uid) != os.Geteuid() && st.Uid != 0 ||
-		st.Mode&0o022 != 0 && st.Mode&syscall.S_ISVTX == 0) {
+	err := unix.Lstat(tmp, &st)
+	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() && st.Uid != 0 ||
+		st.Mode&0o022 != 0 && st.Mode&unix.S_ISVTX == 0) {
 		return fmt.Errorf("%s: others may rename what is in it", tmp)
 	}
 	if err == nil {
-		if err = syscall.Lstat(dir, &st); err == syscall.ENOENT {
+		if err = unix.Lstat(dir, &st); err == unix.ENOENT {
 			return nil
 		}
 	}
 	if err != nil {
 		return &os.PathError{Op: "lstat", Path: dir, Err: err}
 	}
-	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || Check(&st, Writing) != nil {
 		return fmt.Errorf("%s is of uid %d and mode %#o: it must be a directory of yours that nobody else may write to",
 			dir, st.Uid, st.Mode)
 	}
 	return nil
 }
 
-// StoreMode is the mode of the directories above brig's own: root's payloads may have to pass through them.
-func StoreMode() os.FileMode {
+// ParentMode is the mode of the directories above brig's own: root's payloads may have to pass through them.
+func ParentMode() os.FileMode {
 	if os.Geteuid() == 0 {
 		return 0o711
 	}
 	return 0o700
 }
 
-// MakeStore makes a directory of brig's own with a mode, and those above it with StoreMode. It fails where StateDir is
+// Make makes a directory of brig's own with a mode, and those above it with ParentMode. It fails where StateDir is
 // in a directory for everybody and another user was faster.
-func MakeStore(dir string, mode os.FileMode) error {
+func Make(dir string, mode os.FileMode) error {
 	keepOwn()
-	if err := os.MkdirAll(filepath.Dir(dir), StoreMode()); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), ParentMode()); err != nil {
 		return err
 	}
 	if err := os.Mkdir(dir, mode); err != nil {
@@ -130,7 +118,7 @@ func MakeStore(dir string, mode os.FileMode) error {
 		}
 	}
 	for _, tmp := range tempDirs {
-		if own := ownTemp(tmp); Under(dir, own) && os.Geteuid() != 0 {
+		if own := ownTemp(tmp); sys.Under(dir, own) && os.Geteuid() != 0 {
 			return checkTemp(own)
 		}
 	}
@@ -138,21 +126,21 @@ func MakeStore(dir string, mode os.FileMode) error {
 }
 
 // keepOwn has this process make directories that it can use itself, whatever umask(2) it was started with.
-func keepOwn() { syscall.Umask(syscall.Umask(0o077) &^ 0o700) }
+func keepOwn() { unix.Umask(unix.Umask(0o077) &^ 0o700) }
 
-// added are the directories of AddStore.
+// added are the directories of Protect.
 var added struct {
 	sync.Mutex
 	dirs []string
 }
 
-// AddStore adds a directory to Stores for the rest of the process; "" adds none. A relative one is in the working
+// Protect adds a directory to Places for the rest of the process; "" adds none. A relative one is in the working
 // directory of now.
-func AddStore(dir string) error {
+func Protect(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	dir, err := Abs(dir)
+	dir, err := sys.Abs(dir)
 	added.Lock()
 	defer added.Unlock()
 	if err == nil && !slices.Contains(added.dirs, dir) {
@@ -161,9 +149,9 @@ func AddStore(dir string) error {
 	return err
 }
 
-// Stores returns the directories in which brig keeps this user's notes, change sets and images by default, or would
-// keep them with another environment, the one of BRIG_CHANGES, and those of AddStore.
-func Stores() (list []string) {
+// Places returns the directories in which brig keeps this user's notes, change sets and images by default, or would
+// keep them with another environment, the one of BRIG_CHANGES, and those of Protect.
+func Places() (list []string) {
 	dirs := []string{StateDir(), DataDir(), tempState()}
 	if changes := os.Getenv("BRIG_CHANGES"); changes != "" {
 		dirs = append(dirs, changes)
@@ -174,7 +162,7 @@ func Stores() (list []string) {
 		if dir == "" {
 			continue // there is neither a home nor another place
 		}
-		if dir, err := Abs(dir); err == nil && !slices.Contains(list, dir) {
+		if dir, err := sys.Abs(dir); err == nil && !slices.Contains(list, dir) {
 			list = append(list, dir)
 		}
 	}
