@@ -23,15 +23,14 @@ func Convert(args []string) (*convert.Jail, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &call{Options: o, config: config}
-	f := c.facts(&box{dir: filepath.Join(config.Boxes, strconv.FormatInt(o.Box, 10))})
+	f := factsOf(filepath.Join(config.Boxes, strconv.FormatInt(o.Box, 10)), config)
 	f.environ = nil // variables of the caller pass when the jail runs, and their values are not in the spec
 	made, err := o.translate(f)
 	if err != nil {
 		return nil, err
 	}
 	j := &convert.Jail{Base: made.spec, Args: made.spec.Args}
-	for _, rule := range o.Env {
+	for _, rule := range o.Vars {
 		if !strings.Contains(rule, "=") {
 			j.Flag("--env", "pass-env", rule)
 		}

@@ -2,10 +2,7 @@ package isolate
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
-	"time"
 
 	"brig/internal/words"
 )
@@ -30,7 +27,7 @@ type option struct {
 // parse reads a command line as getopt_long(3) does: options may follow other words, a word -- ends them, and a long
 // option may be shortened as long as it is unambiguous. The words that are no options are Options.Args.
 func parse(args []string) (*Options, error) {
-	o := &Options{Processes: 1, OpenFiles: 1024, AsUID: -1, AsGID: -1}
+	o := &Options{own: own{AsUID: -1, AsGID: -1}, limits: limits{Processes: 1, OpenFiles: 1024}}
 	o.addDefaults()
 	table := options()
 	for len(args) > 0 {
@@ -136,22 +133,4 @@ func (r *option) apply(o *Options, v string) error {
 		return fmt.Errorf("--%s: %w", r.long, err)
 	}
 	return nil
-}
-
-// number reads a count that fits an int of C.
-func number(v string) (int64, error) {
-	n, err := strconv.ParseUint(v, 10, 31)
-	if err != nil {
-		return 0, fmt.Errorf("%s is not a number from 0 to %d", words.Quote(v), math.MaxInt32)
-	}
-	return int64(n), nil
-}
-
-// seconds reads a time with a fraction. Isolate counts in milliseconds.
-func seconds(v string) (time.Duration, error) {
-	f, err := strconv.ParseFloat(v, 64)
-	if err != nil || !(f >= 0 && f <= math.MaxInt32/1000) {
-		return 0, fmt.Errorf("%s is not a time in seconds, from 0 to %d", words.Quote(v), math.MaxInt32/1000)
-	}
-	return time.Duration(f*1000) * time.Millisecond, nil
 }

@@ -31,8 +31,8 @@ func (r *running) views(ctx context.Context, j *job) (*gitview.View, error) {
 func (r *running) bringBack(v *gitview.View, result *nsjail.Result) (err error) {
 	for _, report := range v.BringBack(result) {
 		for _, line := range report.Lines() {
-			if !r.Silent {
-				_, _ = fmt.Fprintln(r.std.Err, line)
+			if !r.tell.Silent {
+				_, _ = fmt.Fprintln(r.tell.std.Err, line)
 			}
 		}
 		if report.Error != "" {

@@ -9,13 +9,6 @@ import (
 	"brig/internal/sys"
 )
 
-// deviceLink reports whether a path is that of a link that the kernel provides, such as /dev/stdout.
-func deviceLink(name string) bool {
-	clean := filepath.Clean(name)
-	return strings.HasPrefix(clean, "/proc/") ||
-		strings.HasPrefix(clean, "/dev/") && !strings.HasPrefix(clean, "/dev/shm/")
-}
-
 // printGroup returns the directory of the control group below which those of boxes are made.
 func printGroup(c *Config) string {
 	if c.Group != "" {

@@ -15,41 +15,41 @@ import (
 // are opened again or copied by the jail.
 func (r *running) streams(ctx context.Context, j *job, id identity) error {
 	c := r.cmd
-	c.Stdin, c.Stdout, c.Stderr = r.std.In, r.inherited(r.std.Out), nil
+	c.Stdin, c.Stdout, c.Stderr = r.tell.std.In, r.inherited(r.tell.std.Out), nil
 	const create = unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC
-	if r.Stdin != "" {
-		f, err := r.open(ctx, j, id, r.Stdin, unix.O_RDONLY)
+	if r.o.Stdin != "" {
+		f, err := r.open(ctx, j, id, r.o.Stdin, unix.O_RDONLY)
 		if err != nil {
 			return err
 		}
 		c.Stdin = f
 	}
-	if r.Stdout != "" {
-		f, err := r.open(ctx, j, id, r.Stdout, create)
+	if r.o.Stdout != "" {
+		f, err := r.open(ctx, j, id, r.o.Stdout, create)
 		if err != nil {
 			return err
 		}
 		c.Stdout = f
 	}
 	switch {
-	case r.Stderr != "":
-		f, err := r.open(ctx, j, id, r.Stderr, create)
+	case r.o.Stderr != "":
+		f, err := r.open(ctx, j, id, r.o.Stderr, create)
 		if err != nil {
 			return err
 		}
 		c.Stderr = f
-	case r.Merge || same(r.std.Out, r.std.Err) && r.Stdout == "":
+	case r.o.Merge || same(r.tell.std.Out, r.tell.std.Err) && r.o.Stdout == "":
 		c.Stderr = c.Stdout
 	default:
-		c.Stderr = r.inherited(r.std.Err)
+		c.Stderr = r.inherited(r.tell.std.Err)
 	}
 	return nil
 }
 
 // open opens a file of an option. A FIFO has to wait for its other end (fifo(7)), but not longer than the run may take.
 func (r *running) open(ctx context.Context, j *job, id identity, name string, flags int) (*nsjail.Given, error) {
-	if r.Wall > 0 {
-		limited, cancel := context.WithTimeout(ctx, r.Wall)
+	if r.o.Wall > 0 {
+		limited, cancel := context.WithTimeout(ctx, r.o.Wall)
 		defer cancel()
 		ctx = limited
 	}
@@ -84,14 +84,14 @@ func (r *running) close() {
 // no effect, so --fsize is held here.
 func (r *running) inherited(f *os.File) io.Writer {
 	st, err := f.Stat()
-	if r.Fsize == 0 || err != nil || !st.Mode().IsRegular() {
+	if r.o.Fsize == 0 || err != nil || !st.Mode().IsRegular() {
 		return f
 	}
 	at, err := f.Seek(0, io.SeekCurrent)
 	if flags, ferr := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0); err != nil || ferr == nil && flags&unix.O_APPEND != 0 {
 		at = st.Size()
 	}
-	return &bounded{r: r, f: f, left: r.Fsize*1024 - at}
+	return &bounded{r: r, f: f, left: r.o.Fsize*1024 - at}
 }
 
 // bounded ends the run when its file would grow above the limit on the size of files.

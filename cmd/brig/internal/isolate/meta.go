@@ -2,10 +2,7 @@ package isolate
 
 import (
 	"fmt"
-	"strings"
 	"time"
-
-	"brig/internal/words"
 )
 
 // ended is what is known about a run.
@@ -24,7 +21,7 @@ type ended struct {
 }
 
 // verdict returns the lines of the meta file, the line for stderr and the exit code, in isolate's words and order.
-func (e *ended) verdict(o *Options) (meta []string, line string, code int) {
+func (e *ended) verdict(o *limits) (meta []string, line string, code int) {
 	add := func(format string, args ...any) { meta = append(meta, fmt.Sprintf(format, args...)) }
 	fail := func(status, format string, args ...any) {
 		line = fmt.Sprintf(format, args...)
@@ -85,9 +82,4 @@ func internal(message string) []string {
 func millis(d time.Duration) string {
 	ms := max(0, d.Milliseconds())
 	return fmt.Sprintf("%d.%03d", ms/1000, ms%1000)
-}
-
-// oneLine makes a message safe for a terminal and for a line of the meta file.
-func oneLine(message string) string {
-	return words.Printable(strings.ReplaceAll(message, "\n", "; "))
 }

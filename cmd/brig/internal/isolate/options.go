@@ -2,43 +2,72 @@ package isolate
 
 import (
 	"errors"
-	"strings"
 	"time"
 )
 
 // Options is a command line. Sizes are in KiB, as isolate counts them.
 type Options struct {
-	Command   string // the long name of init, run, cleanup, version, check-config, print-cg-root or help
-	Box       int64
-	Meta      string
-	CG        bool
-	CGMem     int64
-	Silent    bool
-	Verbose   int
-	Wait      bool
-	AsUID     int64 // -1: not given
-	AsGID     int64
-	Args      []string
-	Stdin     string
-	Stdout    string
-	Stderr    string
-	Merge     bool // stderr goes where stdout goes
-	Chdir     string
+	Command string // the long name of init, run, cleanup, version, check-config, print-cg-root or help
+	Args    []string
+	own
+	report
+	files
+	limits
+	env
+	dirs
+	Chdir    string
+	ShareNet bool
+	Special  bool
+}
+
+// own is which box a call is about, and whose.
+type own struct {
+	Box   int64
+	CG    bool
+	Wait  bool
+	AsUID int64 // -1: not given
+	AsGID int64
+}
+
+// report is what a call tells.
+type report struct {
+	Meta    string
+	Silent  bool
+	Verbose int
+}
+
+// files are those of the program's streams.
+type files struct {
+	Stdin  string
+	Stdout string
+	Stderr string
+	Merge  bool // stderr goes where stdout goes
+}
+
+// limits are what a program may use.
+type limits struct {
 	Time      time.Duration // 0: no limit
 	Extra     time.Duration
 	Wall      time.Duration // 0: no limit
 	Mem       int64
+	CGMem     int64
 	Stack     int64
 	Fsize     int64
 	Core      int64
 	OpenFiles int64 // 0: no limit
 	Processes int64 // 0: no limit
-	Env       []string
-	FullEnv   bool
+}
+
+// env are the program's variables.
+type env struct {
+	Vars    []string // NAME or NAME=VALUE
+	FullEnv bool
+}
+
+// dirs are the directories that a program sees.
+type dirs struct {
 	Rules     []Rule
 	NoDefault bool
-	ShareNet  bool
-	Special   bool
 }
 
 // options returns the table: isolate 2.6's options, and those that 1.8 had besides.
@@ -79,7 +108,7 @@ func options() []option {
 			if v == "" || v[0] == '=' {
 				return errors.New("the variable has no name; write NAME or NAME=VALUE")
 			}
-			o.Env = append(o.Env, v)
+			o.Vars = append(o.Vars, v)
 			return nil
 		}},
 		{"full-env", 'e', nothing, on(func(o *Options) *bool { return &o.FullEnv })},
@@ -153,35 +182,4 @@ func (o *Options) check() error {
 		return errors.New("--as-uid and --as-gid must be used either both or none")
 	}
 	return nil
-}
-
-// environment applies the rules of --env to the caller's variables.
-func (o *Options) environment(environ []string) (env []string) {
-	lookup := func(list []string, name string) int {
-		for i, e := range list {
-			if strings.HasPrefix(e, name+"=") {
-				return i
-			}
-		}
-		return -1
-	}
-	if o.FullEnv {
-		for _, e := range environ {
-			if name, _, ok := strings.Cut(e, "="); ok && name != "" && lookup(env, name) < 0 {
-				env = append(env, e)
-			}
-		}
-	}
-	for _, rule := range append([]string{"LIBC_FATAL_STDERR_=1"}, o.Env...) {
-		name, v, set := strings.Cut(rule, "=")
-		if i := lookup(env, name); i >= 0 {
-			env = append(env[:i], env[i+1:]...)
-		}
-		if set && v != "" {
-			env = append(env, rule)
-		} else if i := lookup(environ, name); !set && i >= 0 {
-			env = append(env, environ[i])
-		}
-	}
-	return env
 }

@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 		{args: "--run --proc=5 a", want: func(o *Options) { o.Command, o.Processes, o.Args = "run", 5, []string{"a"} }},
 		{args: "--run -vvs a", want: func(o *Options) { o.Command, o.Verbose, o.Silent, o.Args = "run", 2, true, []string{"a"} }},
 		{args: "--run -E A=1 -EB --env=C= a", want: func(o *Options) {
-			o.Command, o.Env, o.Args = "run", []string{"A=1", "B", "C="}, []string{"a"}
+			o.Command, o.Vars, o.Args = "run", []string{"A=1", "B", "C="}, []string{"a"}
 		}},
 		{args: "--run --no-cg-timing --syscalls=31 --tty-hack a", want: func(o *Options) { o.Command, o.Args = "run", []string{"a"} }},
 		{args: "--run", bad: "requires a command"},

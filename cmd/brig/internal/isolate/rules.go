@@ -24,7 +24,7 @@ func ruleOptions() []string { return []string{"rw", "noexec", "fs", "maybe", "de
 func filesystems() []string { return []string{"proc", "sysfs", "tmpfs", "devpts"} }
 
 // addDefaults adds isolate's own rules, which come before the caller's.
-func (o *Options) addDefaults() {
+func (o *dirs) addDefaults() {
 	for _, r := range []string{"box=./box:rw", "bin", "dev:dev:norec", "dev/shm=tmpfs:fs:rw", "lib", "lib64:maybe",
 		"proc=proc:fs", "tmp:tmp", "usr"} {
 		if err := o.addRule(r, true); err != nil {
@@ -34,7 +34,7 @@ func (o *Options) addDefaults() {
 }
 
 // addRule adds "IN=OUT:OPTION..." or replaces the rule for the same path.
-func (o *Options) addRule(arg string, byDefault bool) error {
+func (o *dirs) addRule(arg string, byDefault bool) error {
 	parts := strings.Split(arg, ":")
 	in, out, has := strings.Cut(parts[0], "=")
 	r := Rule{Inside: strings.TrimLeft(in, "/"), Outside: out, Has: parts[1:], Default: byDefault}

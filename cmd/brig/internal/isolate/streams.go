@@ -59,12 +59,6 @@ func openError(name string, err error) error {
 	return fmt.Errorf("open(\"%s\"): %s", name, strerror(err))
 }
 
-// strerror returns the text of an error as strerror(3) writes it.
-func strerror(err error) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
 func createMode(flags int) uint64 {
 	if flags&unix.O_CREAT == 0 {
 		return 0

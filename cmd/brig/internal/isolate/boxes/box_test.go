@@ -1,4 +1,4 @@
-package isolate
+package boxes
 
 import (
 	"os"
@@ -49,7 +49,7 @@ func TestSettle(t *testing.T) {
 	if os.Geteuid() == 0 {
 		uid = 4711
 	}
-	must.Do(t, (&walk{uid: uid, gid: uid}).settle(top, "box"))
+	must.Do(t, (&Walk{UID: uid, GID: uid}).settle(top, "box"))
 	for _, fd := range dirs {
 		var st unix.Stat_t
 		must.Do(t, unix.Fstat(fd, &st))
@@ -66,31 +66,31 @@ func TestSettle(t *testing.T) {
 	if st, err := os.Stat(outside + "/f"); err != nil || st.Sys() == nil {
 		t.Error(err)
 	}
-	b := &box{root: os.NewFile(uintptr(top), dir), name: "box"}
-	must.Do(t, b.remove())
+	b := &Box{root: os.NewFile(uintptr(top), dir), name: "box"}
+	must.Do(t, b.Remove())
 }
 
 // A box has one owner and one holder; a directory of boxes that others can write to is refused.
 func TestBox(t *testing.T) {
 	dir := t.TempDir()
-	root := must.Get(openOwn("box_root", dir+"/boxes"))(t)
+	root := must.Get(OpenOwn("box_root", dir+"/boxes"))(t)
 	defer root.Close()
-	take := func(edit func(*box), create, cleanup bool) (bool, error) {
-		b := newBox(root, &Options{Box: 5, AsUID: -1, AsGID: -1})
+	take := func(edit func(*Box), create, cleanup bool) (bool, error) {
+		b := New(root, 5, false, -1, -1)
 		edit(b)
-		there, err := b.take(dir+"/locks", create, cleanup, false)
+		there, err := b.Take(dir+"/locks", create, cleanup, false)
 		if err == nil && create {
-			err = b.make()
+			err = b.Make()
 		}
 		if b.lock != nil {
 			defer b.lock.Close()
 		}
 		return there, err
 	}
-	none := func(*box) {}
+	none := func(*Box) {}
 	for _, step := range []struct {
 		name            string
-		edit            func(*box)
+		edit            func(*Box)
 		create, cleanup bool
 		there           bool
 		bad             string
@@ -100,8 +100,8 @@ func TestBox(t *testing.T) {
 		{"init", none, true, false, true, ""},
 		{"init again", none, true, false, true, ""},
 		{"run", none, false, false, true, ""},
-		{"another user", func(b *box) { b.uid, b.any = b.uid+1, false }, false, false, false, "belongs to a different user"},
-		{"cg", func(b *box) { b.cg = true }, false, false, false, "incompatible control group mode"},
+		{"another user", func(b *Box) { b.UID, b.any = b.UID+1, false }, false, false, false, "belongs to a different user"},
+		{"cg", func(b *Box) { b.cg = true }, false, false, false, "incompatible control group mode"},
 	} {
 		there, err := take(step.edit, step.create, step.cleanup)
 		if there != step.there || (err == nil) != (step.bad == "") || err != nil && !strings.Contains(err.Error(), step.bad) {
@@ -122,7 +122,7 @@ func TestBox(t *testing.T) {
 		t.Error("a lock file that is a link is opened")
 	}
 	must.Do(t, os.Chmod(dir+"/boxes", 0o777))
-	if _, err := openOwn("box_root", filepath.Join(dir, "boxes")); err == nil || !strings.Contains(err.Error(), "writable to no other user") {
+	if _, err := OpenOwn("box_root", filepath.Join(dir, "boxes")); err == nil || !strings.Contains(err.Error(), "writable to no other user") {
 		t.Error(err)
 	}
 }
@@ -141,7 +141,7 @@ func TestLinkedFile(t *testing.T) {
 	must.Do(t, os.Link(dir+"/box/own", dir+"/box/too"))
 	top := must.Get(unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0))(t)
 	defer unix.Close(top)
-	w := &walk{uid: 4712, gid: 4712, owners: []int{4711, 4712}}
+	w := &Walk{UID: 4712, GID: 4712, Owners: []int{4711, 4712}}
 	must.Do(t, w.settle(top, "box"))
 	for _, row := range []struct{ uid, names, want int }{{0, 1, 4712}, {0, 2, 0}, {4713, 1, 4713}, {4713, 2, 4713}} {
 		must.Do(t, os.WriteFile(dir+"/first", nil, 0o600))

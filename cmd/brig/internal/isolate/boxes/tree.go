@@ -1,4 +1,4 @@
-package isolate
+package boxes
 
 import (
 	"errors"
@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// walk visits a tree that a program has left: of any depth, with any names and modes. It holds one directory at a time,
+// Walk visits a tree that a program has left: of any depth, with any names and modes. It holds one directory at a time,
 // follows no link and enters no mount.
-type walk struct {
-	uid, gid int   // the new owner, unless uid is negative
-	owners   []int // unless empty: a file is one of theirs, or root's with one name
-	special  bool
+type Walk struct {
+	UID, GID int   // the new owner, unless UID is negative
+	Owners   []int // unless empty: a file is one of theirs, or root's with one name
+	Special  bool  // what is neither a file nor a directory stays
 	dev      uint64
 	levels   []level
 }
@@ -32,7 +32,7 @@ type level struct {
 
 // settle makes uid the owner of a tree, unless it is negative, and removes what is neither a file nor a directory,
 // unless special is set.
-func (w *walk) settle(parent int, name string) error {
+func (w *Walk) settle(parent int, name string) error {
 	w.levels = w.levels[:0]
 	fd, err := w.enter(parent, name)
 	for err == nil && len(w.levels) > 0 {
@@ -61,7 +61,7 @@ func (w *walk) settle(parent int, name string) error {
 
 // enter opens a directory, handles its files, and adds a level with the directories in it. Its owner can use it until
 // leave, whatever its mode.
-func (w *walk) enter(parent int, name string) (int, error) {
+func (w *Walk) enter(parent int, name string) (int, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil { // before Open changes the mode
 		return -1, err
@@ -89,7 +89,7 @@ func (w *walk) enter(parent int, name string) (int, error) {
 }
 
 // leave ends a directory and returns the one above, which must be the one that was entered from, or -1 at the top.
-func (w *walk) leave(fd int) (up int, err error) {
+func (w *Walk) leave(fd int) (up int, err error) {
 	up = -1
 	done := w.levels[len(w.levels)-1]
 	w.levels = w.levels[:len(w.levels)-1]
@@ -103,8 +103,8 @@ func (w *walk) leave(fd int) (up int, err error) {
 			err = errMoved
 		}
 	}
-	if err == nil && w.uid >= 0 {
-		err = unix.Fchown(fd, w.uid, w.gid)
+	if err == nil && w.UID >= 0 {
+		err = unix.Fchown(fd, w.UID, w.GID)
 	}
 	if err == nil && done.mode&0o700 != 0o700 {
 		err = unix.Fchmod(fd, done.mode)
@@ -113,7 +113,7 @@ func (w *walk) leave(fd int) (up int, err error) {
 }
 
 // files handles the entries of a directory that are none themselves, and returns the names of those that are.
-func (w *walk) files(fd int) (dirs []string, err error) {
+func (w *Walk) files(fd int) (dirs []string, err error) {
 	var buf [8 << 10]byte
 	for {
 		n, err := unix.ReadDirent(fd, buf[:])
@@ -135,7 +135,7 @@ func (w *walk) files(fd int) (dirs []string, err error) {
 
 // file handles one entry, and reports whether it is a directory. The file is held meanwhile: who may write to the
 // directory can replace it.
-func (w *walk) file(dir int, name string) (bool, error) {
+func (w *Walk) file(dir int, name string) (bool, error) {
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false, err
@@ -150,13 +150,13 @@ func (w *walk) file(dir int, name string) (bool, error) {
 		return false, fmt.Errorf("unexpected mountpoint %s", words.Quote(name))
 	case kind == unix.S_IFDIR:
 		return true, nil
-	case kind != unix.S_IFREG && !w.special:
+	case kind != unix.S_IFREG && !w.Special:
 		return false, unix.Unlinkat(dir, name, 0)
-	case w.uid < 0:
+	case w.UID < 0:
 		return false, nil
-	case (st.Nlink > 1 || st.Uid != 0) && len(w.owners) > 0 && !slices.Contains(w.owners, int(st.Uid)):
+	case (st.Nlink > 1 || st.Uid != 0) && len(w.Owners) > 0 && !slices.Contains(w.Owners, int(st.Uid)):
 		return false, fmt.Errorf("%s belongs to uid %d and may be linked from elsewhere; put a copy in its "+
 			"place, or remove it", words.Quote(name), st.Uid)
 	}
-	return false, unix.Fchownat(fd, "", w.uid, w.gid, unix.AT_EMPTY_PATH)
+	return false, unix.Fchownat(fd, "", w.UID, w.GID, unix.AT_EMPTY_PATH)
 }

@@ -1,4 +1,5 @@
-package isolate
+// Package boxes keeps the boxes of isolate: directories on disk that outlive a run, each with a lock and an owner.
+package boxes
 
 import (
 	"fmt"
@@ -14,13 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// box is a box on disk: ROOT/ID with the directories box, tmp and root. While it is held, its lock file is locked.
-type box struct {
+// Box is a box on disk: ROOT/ID with the directories box, tmp and root. While it is held, its lock file is locked.
+type Box struct {
 	root *os.File // the directory of all boxes
 	name string   // ID
-	dir  string   // its path
-	uid  int      // who may use it, and owns its files between runs
-	gid  int
+	Dir  string   // its path
+	UID  int      // who may use it, and owns its files between runs
+	GID  int
 	any  bool // called by root, who may use every box
 	cg   bool
 	lock *os.File
@@ -35,9 +36,9 @@ type record struct {
 
 const recordForm = "brig-isolate 1 uid=%d cg=%t ready=%t\n"
 
-// openOwn opens the directory of a setting, box_root or lock_root, and makes it if it is missing. It must belong to the
+// OpenOwn opens the directory of a setting, box_root or lock_root, and makes it if it is missing. It must belong to the
 // caller, and no other user may write to it, who could replace a box or a lock.
-func openOwn(setting, path string) (*os.File, error) {
+func OpenOwn(setting, path string) (*os.File, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, errorf("Cannot create %s: %w", setting, err)
 	}
@@ -50,9 +51,9 @@ func openOwn(setting, path string) (*os.File, error) {
 	})
 }
 
-// take locks the box. It returns false if the box does not exist, which cannot be with create.
-func (b *box) take(locks string, create, cleanup, wait bool) (bool, error) {
-	dir, err := openOwn("lock_root", locks)
+// Take locks the box. It returns false if the box does not exist, which cannot be with create.
+func (b *Box) Take(locks string, create, cleanup, wait bool) (bool, error) {
+	dir, err := OpenOwn("lock_root", locks)
 	if err != nil {
 		return false, err
 	}
@@ -83,7 +84,7 @@ func (b *box) take(locks string, create, cleanup, wait bool) (bool, error) {
 }
 
 // examine reads the record of a box that is locked.
-func (b *box) examine(create, cleanup bool) (bool, error) {
+func (b *Box) examine(create, cleanup bool) (bool, error) {
 	var buf [256]byte
 	n, err := b.lock.ReadAt(buf[:], 0)
 	if err != nil && err != io.EOF {
@@ -101,7 +102,7 @@ func (b *box) examine(create, cleanup bool) (bool, error) {
 			words.Quote(b.lock.Name()))
 	}
 	switch {
-	case r.ready && r.uid != b.uid && !b.any:
+	case r.ready && r.uid != b.UID && !b.any:
 		return false, errorf("This box belongs to a different user (uid %d)", r.uid)
 	case r.cg != b.cg:
 		return false, errorf("This box was initialized with an incompatible control group mode")
@@ -113,16 +114,16 @@ func (b *box) examine(create, cleanup bool) (bool, error) {
 	return true, nil
 }
 
-func (b *box) write(ready bool) error {
-	if _, err := b.lock.WriteAt([]byte(fmt.Sprintf(recordForm, b.uid, b.cg, ready)), 0); err != nil {
+func (b *Box) write(ready bool) error {
+	if _, err := b.lock.WriteAt([]byte(fmt.Sprintf(recordForm, b.UID, b.cg, ready)), 0); err != nil {
 		return errorf("Cannot write lock file: %w", err)
 	}
 	return nil
 }
 
-// make makes the box anew.
-func (b *box) make() error {
-	if err := b.remove(); err != nil {
+// Make makes the box anew.
+func (b *Box) Make() error {
+	if err := b.Remove(); err != nil {
 		return err
 	}
 	at := int(b.root.Fd())
@@ -135,32 +136,32 @@ func (b *box) make() error {
 		}
 	}
 	if b.any {
-		if err := unix.Fchownat(at, b.name+"/box", b.uid, b.gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		if err := unix.Fchownat(at, b.name+"/box", b.UID, b.GID, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 			return errorf("Cannot chown box: %w", err)
 		}
 	}
 	return b.write(true)
 }
 
-// remove removes the box's files, whatever a program has left there.
-func (b *box) remove() error {
+// Remove removes the box's files, whatever a program has left there.
+func (b *Box) Remove() error {
 	if err := owned.Remove(int(b.root.Fd()), b.name); err != nil {
-		return errorf("Cannot remove %s: %w", words.Quote(b.dir), err)
+		return errorf("Cannot remove %s: %w", words.Quote(b.Dir), err)
 	}
 	return nil
 }
 
-// forget ends a cleanup. A lock file is never removed: another process may have opened it already.
-func (b *box) forget() error { return b.lock.Truncate(0) }
+// Forget ends a cleanup. A lock file is never removed: another process may have opened it already.
+func (b *Box) Forget() error { return b.lock.Truncate(0) }
 
-// hand makes a uid the owner of the files of the box and of its temporary directories, unless it is negative. It also
+// Hand makes a uid the owner of the files of the box and of its temporary directories, unless it is negative. It also
 // removes symbolic links, FIFOs and sockets, unless they are to stay.
-func (b *box) hand(temps []string, w *walk) error {
+func (b *Box) Hand(temps []string, w *Walk) error {
 	tmp, err := sys.Openat2(int(b.root.Fd()), b.name+"/tmp", &unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
-		return errorf("Cannot open directory %s: %w", words.Quote(b.dir+"/tmp"), err)
+		return errorf("Cannot open directory %s: %w", words.Quote(b.Dir+"/tmp"), err)
 	}
 	defer unix.Close(tmp)
 	if err := w.settle(int(b.root.Fd()), b.name+"/box"); err != nil {
@@ -177,12 +178,16 @@ func (b *box) hand(temps []string, w *walk) error {
 	return nil
 }
 
-func newBox(root *os.File, o *Options) *box {
-	b := &box{root: root, name: strconv.FormatInt(o.Box, 10), uid: os.Getuid(), gid: os.Getgid(), cg: o.CG,
+// New returns the box of a number. It belongs to the caller, or to the owner whom root names: uid is negative if not.
+func New(root *os.File, id int64, cg bool, uid, gid int) *Box {
+	b := &Box{root: root, name: strconv.FormatInt(id, 10), UID: os.Getuid(), GID: os.Getgid(), cg: cg,
 		any: os.Geteuid() == 0}
-	b.dir = filepath.Join(root.Name(), b.name)
-	if o.AsUID >= 0 {
-		b.uid, b.gid = int(o.AsUID), int(o.AsGID)
+	b.Dir = filepath.Join(root.Name(), b.name)
+	if uid >= 0 {
+		b.UID, b.GID = uid, gid
 	}
 	return b
 }
+
+// errorf returns an error in the words of isolate, which begin with a capital.
+func errorf(format string, args ...any) error { return fmt.Errorf(format, args...) }
