@@ -4,6 +4,7 @@ import (
 	"mime"
 	"strings"
 
+	"brig/brigd/internal/front"
 	"brig/brigd/internal/schema"
 )
 
@@ -43,4 +44,15 @@ func (c *call) body(v any) error {
 		return err
 	}
 	return schema.Command(schema.Decode(text, v), text)
+}
+
+// yes reports whether a parameter of the query is 1 or true.
+func (c *call) yes(name string) bool { return c.query.Get(name) == "1" || c.query.Get(name) == "true" }
+
+// ran records a run's id in the answer's headers and in the log.
+func (c *call) ran(id string) {
+	if !c.Wrote() && front.ID.MatchString(id) {
+		c.Run = id
+		c.Header().Set("X-Run-Id", id)
+	}
 }

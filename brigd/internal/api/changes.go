@@ -4,15 +4,19 @@ import (
 	"strconv"
 
 	"brig/brigd/engine"
+	"brig/brigd/internal/front"
 )
 
-func (c *call) changes() (any, error) {
-	list, err := c.Engine.Changes(c.Caller)
+// changeHandlers answer requests about change sets.
+type changeHandlers struct{ sets front.ChangeSets }
+
+func (h *changeHandlers) list(c *call) (any, error) {
+	list, err := h.sets.Changes(c.Caller)
 	return ChangeList{list}, err
 }
 
-func (c *call) diffChanges() (any, error) {
-	text, err := c.Engine.DiffChanges(c.Caller, c.id, c.query["path"])
+func (h *changeHandlers) diff(c *call) (any, error) {
+	text, err := h.sets.DiffChanges(c.Caller, c.id, c.query["path"])
 	if err != nil {
 		return nil, err
 	}
@@ -22,12 +26,14 @@ func (c *call) diffChanges() (any, error) {
 	return nil, nil
 }
 
-func (c *call) applyChanges() (any, error) {
+func (h *changeHandlers) apply(c *call) (any, error) {
 	var req engine.ApplyRequest
 	if err := c.body(&req); err != nil {
 		return nil, err
 	}
-	return c.Engine.ApplyChanges(c.Caller, c.id, &req)
+	return h.sets.ApplyChanges(c.Caller, c.id, &req)
 }
 
-func (c *call) discardChanges() (any, error) { return nil, c.Engine.DiscardChanges(c.Caller, c.id) }
+func (h *changeHandlers) discard(c *call) (any, error) {
+	return nil, h.sets.DiscardChanges(c.Caller, c.id)
+}

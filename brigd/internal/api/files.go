@@ -11,26 +11,32 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"brig/brigd/engine"
 	"brig/brigd/internal/front"
 	"brig/nsjail/spec"
 )
 
-// yes reports whether a parameter of the query is 1 or true.
-func (c *call) yes(name string) bool { return c.query.Get(name) == "1" || c.query.Get(name) == "true" }
+// fileHandlers answer requests about the files of sandboxes.
+type fileHandlers struct {
+	files    front.Files
+	boxes    front.Boxes
+	maxFile  int64
+	bodyTime time.Duration
+}
 
-func (c *call) listFiles() (any, error) {
+func (h *fileHandlers) list(c *call) (any, error) {
 	path := "/work"
 	if c.query.Has("path") {
 		path = c.query.Get("path")
 	}
-	list, more, err := c.Engine.ListFiles(c.Caller, c.id, path, c.yes("recursive"), c.query.Get("after"))
+	list, more, err := h.files.ListFiles(c.Caller, c.id, path, c.yes("recursive"), c.query.Get("after"))
 	return FileList{append([]engine.FileInfo{}, list...), more}, err
 }
 
-func (c *call) pathAllowed() (any, error) {
-	yes, err := c.Engine.Allowed(c.Caller, c.id, c.query.Get("path"), c.yes("write"))
+func (h *fileHandlers) allowed(c *call) (any, error) {
+	yes, err := h.files.Allowed(c.Caller, c.id, c.query.Get("path"), c.yes("write"))
 	return PathAllowed{yes}, err
 }
 
@@ -64,25 +70,25 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// putFile answers PUT of a file. It accepts any content type: a browser asks before it sends a PUT from a foreign page,
+// put answers PUT of a file. It accepts any content type: a browser asks before it sends a PUT from a foreign page,
 // and Guard refuses. A compressed body is refused, since its bytes are not those of the file.
-func (c *call) putFile() (any, error) {
+func (h *fileHandlers) put(c *call) (any, error) {
 	if err := c.plain(); err != nil {
 		return nil, err
 	}
-	if c.R.ContentLength > c.MaxFile {
-		return nil, c.BodyFailed(front.ErrTooLarge, c.MaxFile)
+	if c.R.ContentLength > h.maxFile {
+		return nil, c.BodyFailed(front.ErrTooLarge, h.maxFile)
 	}
 	mode, err := c.mode()
 	if err != nil {
 		return nil, err
 	}
-	c.ReadTime(8 * c.BodyTime)
+	c.ReadTime(8 * h.bodyTime)
 	defer c.ReadTime(0)
-	u := &upload{body: http.MaxBytesReader(c, c.R.Body, c.MaxFile)}
-	info, err := c.Engine.PutFile(c.Caller, c.id, c.file(), u, mode)
+	u := &upload{body: http.MaxBytesReader(c, c.R.Body, h.maxFile)}
+	info, err := h.files.PutFile(c.Caller, c.id, c.file(), u, mode)
 	if c.Taken = u.done; u.failed != nil {
-		return nil, c.BodyFailed(u.failed, c.MaxFile)
+		return nil, c.BodyFailed(u.failed, h.maxFile)
 	}
 	return info, err
 }
@@ -100,25 +106,25 @@ func (c *call) mode() (fs.FileMode, error) {
 	return fs.FileMode(mode), nil
 }
 
-// getFile answers GET of a file. The answer has the size at the time of opening: bytes that a run appends are left out,
+// get answers GET of a file. The answer has the size at the time of opening: bytes that a run appends are left out,
 // and if a run shortens the file, or the sandbox is removed, the connection is closed before the announced end.
-func (c *call) getFile() (any, error) {
-	f, info, err := c.Engine.GetFile(c.Caller, c.id, c.file())
+func (h *fileHandlers) get(c *call) (any, error) {
+	f, info, err := h.files.GetFile(c.Caller, c.id, c.file())
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if info.Size > c.MaxFile {
+	if info.Size > h.maxFile {
 		return nil, no("request", "too_large", "path",
-			fmt.Sprintf("the file has %d bytes, more than %d", info.Size, c.MaxFile), "split it in a run, and get the parts")
+			fmt.Sprintf("the file has %d bytes, more than %d", info.Size, h.maxFile), "split it in a run, and get the parts")
 	}
-	h := c.Header()
-	h.Set("Content-Type", binary)
-	h.Set("Content-Disposition", "attachment")
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("Content-Length", strconv.FormatInt(info.Size, 10))
+	header := c.Header()
+	header.Set("Content-Type", binary)
+	header.Set("Content-Disposition", "attachment")
+	header.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	header.Set("Content-Length", strconv.FormatInt(info.Size, 10))
 	if text, err := json.Marshal(info); err == nil { // it is plain data
-		h.Set(front.FileHeader, string(text))
+		header.Set(front.FileHeader, string(text))
 	}
 	c.WriteHeader(http.StatusOK)
 	if c.R.Method == http.MethodHead {
@@ -134,4 +140,6 @@ func (c *call) getFile() (any, error) {
 	return nil, nil
 }
 
-func (c *call) deleteFile() (any, error) { return nil, c.Engine.DeleteFile(c.Caller, c.id, c.file()) }
+func (h *fileHandlers) remove(c *call) (any, error) {
+	return nil, h.files.DeleteFile(c.Caller, c.id, c.file())
+}

@@ -15,14 +15,14 @@ const maxFilePath = 4095
 
 // match finds the route of a request by the path as sent. other holds the methods that the path allows. bad is an error
 // in the name of the file.
-func (c *call) match() (found *route, other []string, bad error) {
+func (c *call) match(routes []route) (found *route, other []string, bad error) {
 	method := c.R.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
 	segments := strings.Split(c.R.URL.EscapedPath(), "/")
-	for i := range c.routes {
-		rt := &c.routes[i]
+	for i := range routes {
+		rt := &routes[i]
 		id, rest, ok := rt.matches(segments)
 		if !ok {
 			continue

@@ -6,44 +6,63 @@ import (
 	"strconv"
 
 	"brig/brigd/engine"
+	"brig/brigd/internal/front"
 )
 
-func (c *call) languages() (any, error) {
-	return LanguageList{append([]engine.Language{}, c.Engine.Languages()...)}, nil
+// offerHandlers list what a request may name.
+type offerHandlers struct{ offers front.Offers }
+
+func (h *offerHandlers) languages(c *call) (any, error) {
+	return LanguageList{append([]engine.Language{}, h.offers.Languages()...)}, nil
 }
 
-func (c *call) images() (any, error) { return ImageList{c.Engine.Images(c.Caller)}, nil }
+func (h *offerHandlers) images(c *call) (any, error) {
+	return ImageList{h.offers.Images(c.Caller)}, nil
+}
 
-func (c *call) shares() (any, error) { return ShareList{c.Engine.Shares(c.Caller)}, nil }
+func (h *offerHandlers) shares(c *call) (any, error) {
+	return ShareList{h.offers.Shares(c.Caller)}, nil
+}
 
-func (c *call) version() (any, error) { return Version{c.Version, "v1", runtime.Version()}, nil }
+// metaHandlers answer requests about this brigd.
+type metaHandlers struct {
+	of         string // its version
+	ready      func() bool
+	details    func() map[string]string // of its health
+	prometheus http.Handler
+	openapi    []byte
+}
+
+func (h *metaHandlers) version(c *call) (any, error) {
+	return Version{h.of, "v1", runtime.Version()}, nil
+}
 
 // health answers GET /healthz: for everyone with the status, for authenticated callers also with details.
-func (c *call) health() (any, error) {
-	h := Health{Status: "ok", Live: true, Ready: c.Ready()}
+func (h *metaHandlers) health(c *call) (any, error) {
+	is := Health{Status: "ok", Live: true, Ready: h.ready()}
 	status := http.StatusOK
-	if !h.Ready {
-		h.Status = "not_ready"
+	if !is.Ready {
+		is.Status = "not_ready"
 		if c.query.Get("probe") != "live" {
 			status = http.StatusServiceUnavailable
 			c.Header().Set("Retry-After", "1")
 		}
 	}
 	if c.authenticate() == nil {
-		h.Details = c.Health()
+		is.Details = h.details()
 	}
-	c.Answer(status, h)
+	c.Answer(status, is)
 	return nil, nil
 }
 
-func (c *call) metrics() (any, error) {
-	c.Metrics.ServeHTTP(c, c.R)
+func (h *metaHandlers) metrics(c *call) (any, error) {
+	h.prometheus.ServeHTTP(c, c.R)
 	return nil, nil
 }
 
-func (c *call) description() (any, error) {
+func (h *metaHandlers) description(c *call) (any, error) {
 	c.Header().Set("Content-Type", jsonType)
-	c.Header().Set("Content-Length", strconv.Itoa(len(c.openapi)))
-	_, c.Failed = c.Write(c.openapi)
+	c.Header().Set("Content-Length", strconv.Itoa(len(h.openapi)))
+	_, c.Failed = c.Write(h.openapi)
 	return nil, nil
 }

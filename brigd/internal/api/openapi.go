@@ -20,7 +20,7 @@ const refs = "#/components/schemas/"
 // OpenAPI returns the description of this interface in version 3.1 of the OpenAPI Specification, generated from routes.
 func OpenAPI(version string) []byte {
 	paths := map[string]object{}
-	for _, rt := range routes() {
+	for _, rt := range routes(&handlers{}) {
 		if paths[rt.path] == nil {
 			paths[rt.path] = object{}
 		}

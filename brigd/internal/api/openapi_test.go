@@ -18,7 +18,7 @@ func TestOpenAPIFile(t *testing.T) {
 	doc := document(t)
 	text := OpenAPI("v1")
 	golden.File(t, committed, string(text))
-	for _, rt := range routes() {
+	for _, rt := range routes(&handlers{}) {
 		op := doc.Paths.Value(rt.path).GetOperation(rt.method)
 		if op == nil || op.OperationID != rt.id || op.Summary == "" {
 			t.Errorf("%s %s is not in the document", rt.method, rt.path)

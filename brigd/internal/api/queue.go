@@ -35,15 +35,18 @@ type RunInfo struct {
 	Result *engine.Response `json:"result,omitempty"`
 }
 
+// queueHandlers answer requests about the queue, and about runs in it.
+type queueHandlers struct{ queue front.Queue } // nil for none
+
 // keyPattern is the form of an Idempotency-Key.
 var keyPattern = regexp.MustCompile(`^[!-~]{1,255}$`)
 
-// queued reads the headers that are about a queue. later reports whether the result is to be fetched later.
-func (c *call) queued(req *engine.Request) (later bool, err error) {
-	h := c.R.Header
-	if keys := h.Values("Idempotency-Key"); len(keys) > 0 {
+// asked reads the headers that are about a queue. later reports whether the result is to be fetched later.
+func (h *queueHandlers) asked(c *call, req *engine.Request) (later bool, err error) {
+	header := c.R.Header
+	if keys := header.Values("Idempotency-Key"); len(keys) > 0 {
 		switch {
-		case c.Queue == nil:
+		case h.queue == nil:
 			return false, no("request", "no_queue", "Idempotency-Key", "this brigd has no queue that would recognize it",
 				"leave Idempotency-Key out")
 		case len(keys) > 1 || !keyPattern.MatchString(keys[0]):
@@ -52,19 +55,19 @@ func (c *call) queued(req *engine.Request) (later bool, err error) {
 		}
 		req.Key = keys[0]
 	}
-	if req.Urgency, err = urgency(h.Get("Priority")); err != nil {
+	if req.Urgency, err = urgency(header.Get("Priority")); err != nil {
 		return false, err
 	}
-	for part := range strings.SplitSeq(strings.Join(h.Values("Prefer"), ","), ",") { // RFC 7240
+	for part := range strings.SplitSeq(strings.Join(header.Values("Prefer"), ","), ",") { // RFC 7240
 		name, _, _ := strings.Cut(part, ";")
 		later = later || strings.EqualFold(strings.TrimSpace(name), "respond-async")
 	}
-	return later && c.Queue != nil, nil
+	return later && h.queue != nil, nil
 }
 
 // urgency returns the class of a Priority (RFC 9218): u=0 to u=2 are before others, u=4 to u=7 after them.
-func urgency(header string) (int, error) {
-	for part := range strings.SplitSeq(header, ",") {
+func urgency(priority string) (int, error) {
+	for part := range strings.SplitSeq(priority, ",") {
 		value, ok := strings.CutPrefix(strings.TrimSpace(part), "u=")
 		if !ok {
 			continue
@@ -84,13 +87,13 @@ func urgency(header string) (int, error) {
 }
 
 // submit answers with 202 and the id of a run that has been put into the queue.
-func (c *call) submit(ctx context.Context, req *engine.Request) (any, error) {
+func (h *queueHandlers) submit(ctx context.Context, c *call, req *engine.Request) (any, error) {
 	if c.query.Has("stdin") || req.Sandbox != "" {
 		return nil, no("request", "not_queued", "Prefer",
 			"a run in a sandbox, or whose input is streamed, has to be waited for",
 			"leave Prefer: respond-async out")
 	}
-	id, a := c.Queue.Submit(ctx, c.Caller, req)
+	id, a := h.queue.Submit(ctx, c.Caller, req)
 	if a != nil {
 		return nil, front.Later(a.Error, a.RetryAfter)
 	}
@@ -102,11 +105,11 @@ func (c *call) submit(ctx context.Context, req *engine.Request) (any, error) {
 }
 
 // lookUp returns where a run of the queue is; nil if the caller has submitted none with this id.
-func (c *call) lookUp() (*RunInfo, error) {
-	if c.Queue == nil {
+func (h *queueHandlers) lookUp(c *call) (*RunInfo, error) {
+	if h.queue == nil {
 		return nil, nil
 	}
-	s, err := c.Queue.Lookup(c.R.Context(), c.Caller, c.id)
+	s, err := h.queue.Lookup(c.R.Context(), c.Caller, c.id)
 	if err != nil || s == nil {
 		return nil, err
 	}
@@ -124,15 +127,15 @@ func (c *call) lookUp() (*RunInfo, error) {
 // cancelTime bounds the wait for the end of a run of the queue that was cancelled.
 const cancelTime = 10 * time.Second
 
-// cancelQueued cancels a run of the queue, and waits for its end. It reports whether there is one.
-func (c *call) cancelQueued() (bool, error) {
-	if c.Queue == nil {
+// cancel cancels a run of the queue, and waits for its end. It reports whether there is one.
+func (h *queueHandlers) cancel(c *call) (bool, error) {
+	if h.queue == nil {
 		return false, nil
 	}
-	ok, err := c.Queue.Cancel(c.R.Context(), c.Caller, c.id)
+	ok, err := h.queue.Cancel(c.R.Context(), c.Caller, c.id)
 	for end := time.Now().Add(cancelTime); ok && err == nil && time.Now().Before(end); {
 		var s *front.QueueState
-		if s, err = c.Queue.Lookup(c.R.Context(), c.Caller, c.id); err == nil && s != nil && s.Result != nil {
+		if s, err = h.queue.Lookup(c.R.Context(), c.Caller, c.id); err == nil && s != nil && s.Result != nil {
 			break
 		}
 		select {
@@ -144,26 +147,26 @@ func (c *call) cancelQueued() (bool, error) {
 	return ok, err
 }
 
-// queueInfo answers GET /v1/queue.
-func (c *call) queueInfo() (any, error) {
-	if err := c.operator(); err != nil {
+// info answers GET /v1/queue.
+func (h *queueHandlers) info(c *call) (any, error) {
+	if err := h.operator(c); err != nil {
 		return nil, err
 	}
-	return c.Queue.Info(c.R.Context())
+	return h.queue.Info(c.R.Context())
 }
 
 // requeue answers POST /v1/queue/{id}/requeue.
-func (c *call) requeue() (any, error) {
-	if err := c.operator(); err != nil {
+func (h *queueHandlers) requeue(c *call) (any, error) {
+	if err := h.operator(c); err != nil {
 		return nil, err
 	}
-	return nil, c.Queue.Requeue(c.R.Context(), c.id)
+	return nil, h.queue.Requeue(c.R.Context(), c.id)
 }
 
 // operator refuses callers other than the operator at brigd's own Unix socket: the queue has everybody's runs.
-func (c *call) operator() error {
+func (h *queueHandlers) operator(c *call) error {
 	switch {
-	case c.Queue == nil:
+	case h.queue == nil:
 		return no("request", "no_queue", "path", "this brigd has no queue", "start it with --jetstream")
 	case !front.Local(c.R) || c.Caller != (engine.Caller{}):
 		return no("auth", "operator_only", "path", "only the operator sees the whole queue",

@@ -157,8 +157,8 @@ func (g *rig) send(status int, r *http.Request) *reply {
 // against holds a request that was taken, and any answer, against the document.
 func (g *rig) against(r *http.Request, sent []byte, resp *http.Response, text []byte) {
 	g.Helper()
-	c := &call{server: g.s, Visit: &front.Visit{R: r}}
-	found, _, bad := c.match()
+	c := &call{Visit: &front.Visit{R: r}}
+	found, _, bad := c.match(g.s.routes)
 	if found == nil || bad != nil {
 		return
 	}

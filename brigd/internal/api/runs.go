@@ -11,7 +11,7 @@ import (
 	"brig/brigd/engine"
 )
 
-// run is a streamed run under way, in server.runs so that its agent can cancel it and send it input.
+// run is a streamed run under way.
 type run struct {
 	agent, id string
 	chain     []string // the ids of the token that started it, the issuer's block first; none without a token
@@ -29,9 +29,25 @@ func (r *run) isFor(c engine.Caller) bool {
 	return r.agent == c.Name() && len(chain) <= len(r.chain) && slices.Equal(chain, r.chain[:len(chain)])
 }
 
+// going are the streamed runs under way, so that their agents can cancel them and send them input.
+type going struct{ runs sync.Map } // *run by its id
+
+// add notes a run of a caller's that has started, until remove.
+func (g *going) add(c engine.Caller, id string, in *stdin, cancel context.CancelCauseFunc) *run {
+	r := &run{agent: c.Name(), id: id, chain: c.Grant.IDs(), in: in, cancel: cancel}
+	r.done, r.end = context.WithCancel(context.Background())
+	g.runs.Store(id, r)
+	return r
+}
+
+func (g *going) remove(r *run) {
+	g.runs.Delete(r.id)
+	r.end()
+}
+
 // find returns a run that the caller may control; any other run is reported as unknown.
-func (c *call) find() (*run, error) {
-	if r, ok := c.runs.Load(c.id); ok && r.(*run).isFor(c.Caller) {
+func (g *going) find(c *call) (*run, error) {
+	if r, ok := g.runs.Load(c.id); ok && r.(*run).isFor(c.Caller) {
 		c.Run = c.id
 		return r.(*run), nil
 	}
@@ -39,22 +55,22 @@ func (c *call) find() (*run, error) {
 		"take the id from the run's start event, before its end event")
 }
 
-func (c *call) getRun() (any, error) {
-	r, err := c.find()
+func (h *runHandlers) get(c *call) (any, error) {
+	r, err := h.going.find(c)
 	if err != nil {
-		if info, failed := c.lookUp(); failed != nil || info != nil {
+		if info, failed := h.queue.lookUp(c); failed != nil || info != nil {
 			return info, failed
 		}
 		return nil, err
 	}
-	u := c.Live.Run(r.id)
+	u := h.live.Run(r.id)
 	return RunInfo{ID: u.ID, Usage: u.Usage, NoUsage: u.NoUsage, State: stateRunning}, nil
 }
 
-func (c *call) cancelRun() (any, error) {
-	r, err := c.find()
+func (h *runHandlers) cancel(c *call) (any, error) {
+	r, err := h.going.find(c)
 	if err != nil {
-		if ok, failed := c.cancelQueued(); failed != nil || ok {
+		if ok, failed := h.queue.cancel(c); failed != nil || ok {
 			return nil, failed
 		}
 		return nil, err
@@ -69,11 +85,11 @@ func (c *call) cancelRun() (any, error) {
 }
 
 // sendStdin answers POST /v1/runs/{id}/stdin. It reads no more of the body than the run reads of its input.
-func (c *call) sendStdin() (any, error) {
+func (h *runHandlers) sendStdin(c *call) (any, error) {
 	if err := c.mediaType(binary); err != nil {
 		return nil, err
 	}
-	r, err := c.find()
+	r, err := h.going.find(c)
 	if err != nil {
 		return nil, err
 	}
@@ -83,17 +99,17 @@ func (c *call) sendStdin() (any, error) {
 	}
 	release, ok := r.in.lock(c.R.Context())
 	if !ok {
-		return nil, c.stdinClosed()
+		return nil, stdinClosed(c)
 	}
 	defer release()
-	stop := c.stopReading(r)
+	stop := r.stopReading(c)
 	defer stop()
 	var taken int64
 	buf := make([]byte, 32<<10)
 	for {
-		n, err := c.readPiece(r, buf)
+		n, err := r.readPiece(c, buf, h.bodyTime)
 		if n > 0 && !r.in.write(c.R.Context(), buf[:n]) {
-			return nil, c.stdinClosed()
+			return nil, stdinClosed(c)
 		}
 		taken += int64(n)
 		if err == io.EOF {
@@ -101,7 +117,7 @@ func (c *call) sendStdin() (any, error) {
 			break
 		}
 		if err != nil && r.done.Err() != nil {
-			return nil, c.stdinClosed()
+			return nil, stdinClosed(c)
 		}
 		if err != nil {
 			return nil, c.BodyFailed(err, 0)
@@ -114,9 +130,9 @@ func (c *call) sendStdin() (any, error) {
 	return StdinTaken{taken}, nil
 }
 
-// readPiece reads a part of the body, with the time limit BodyTime.
-func (c *call) readPiece(r *run, buf []byte) (int, error) {
-	c.ReadTime(c.BodyTime)
+// readPiece reads a part of the body, with a time limit.
+func (r *run) readPiece(c *call, buf []byte, limit time.Duration) (int, error) {
+	c.ReadTime(limit)
 	if r.done.Err() != nil { // stopReading may have set its deadline before this one
 		return 0, os.ErrDeadlineExceeded
 	}
@@ -124,7 +140,7 @@ func (c *call) readPiece(r *run, buf []byte) (int, error) {
 }
 
 // stopReading interrupts a Read of the body when the run ends. stop undoes that.
-func (c *call) stopReading(r *run) (stop func()) {
+func (r *run) stopReading(c *call) (stop func()) {
 	interrupted := make(chan struct{})
 	forget := context.AfterFunc(r.done, func() {
 		defer close(interrupted)
@@ -138,70 +154,8 @@ func (c *call) stopReading(r *run) (stop func()) {
 	})
 }
 
-func (c *call) stdinClosed() error {
+func stdinClosed(c *call) error {
 	c.Header().Set("Connection", "close")
 	return no("request", "stdin_closed", "id", "the run's input has ended, or the run has",
 		"send input before eof=1 and before the end event")
-}
-
-// stdin is the standard input of a run, filled by successive requests. A writer waits until its data is read.
-type stdin struct {
-	pieces chan []byte
-	rest   []byte
-	turn   chan struct{} // one writer at a time
-
-	eof, closed context.Context
-	finish      context.CancelFunc // marks that no more will come
-	end         context.CancelFunc // marks that the run has stopped reading it
-}
-
-func newStdin(first string) *stdin {
-	s := &stdin{pieces: make(chan []byte), rest: []byte(first), turn: make(chan struct{}, 1)}
-	s.eof, s.finish = context.WithCancel(context.Background())
-	s.closed, s.end = context.WithCancel(context.Background())
-	return s
-}
-
-// Read returns to the run what clients have sent.
-func (s *stdin) Read(p []byte) (int, error) {
-	if len(s.rest) == 0 {
-		select {
-		case s.rest = <-s.pieces:
-		case <-s.eof.Done():
-			return 0, io.EOF
-		case <-s.closed.Done():
-			return 0, os.ErrClosed
-		}
-	}
-	n := copy(p, s.rest)
-	s.rest = s.rest[n:]
-	return n, nil
-}
-
-// lock waits for the writer's turn. It returns false if the input has ended.
-func (s *stdin) lock(ctx context.Context) (release func(), ok bool) {
-	select {
-	case s.turn <- struct{}{}:
-	case <-s.closed.Done():
-		return nil, false
-	case <-ctx.Done():
-		return nil, false
-	}
-	release = func() { <-s.turn }
-	if s.eof.Err() != nil {
-		release()
-		return nil, false
-	}
-	return release, true
-}
-
-// write passes a piece to the reader. It returns false if the input is closed.
-func (s *stdin) write(ctx context.Context, p []byte) bool {
-	select {
-	case s.pieces <- slices.Clone(p):
-		return true
-	case <-s.closed.Done():
-	case <-ctx.Done():
-	}
-	return false
 }

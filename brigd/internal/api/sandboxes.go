@@ -6,7 +6,14 @@ import (
 	"brig/brigd/internal/live"
 )
 
-func (c *call) createSandbox() (any, error) {
+// boxHandlers answer requests about sandboxes.
+type boxHandlers struct {
+	boxes     front.Boxes
+	live      *live.Table
+	elsewhere func(c engine.Caller, sandbox string) ([]live.Run, error) // lists runs, or nil for those of live
+}
+
+func (h *boxHandlers) create(c *call) (any, error) {
 	var req engine.SandboxRequest
 	if err := c.body(&req); err != nil {
 		return nil, err
@@ -15,45 +22,50 @@ func (c *call) createSandbox() (any, error) {
 		return nil, err
 	}
 	req.Agent = ""
-	info, err := c.Engine.CreateSandbox(c.R.Context(), c.Caller, &req)
+	info, err := h.boxes.CreateSandbox(c.R.Context(), c.Caller, &req)
 	if err == nil && front.ID.MatchString(info.ID) {
 		c.Header().Set("Location", "/v1/sandboxes/"+info.ID)
 	}
 	return info, err
 }
 
-func (c *call) listSandboxes() (any, error) {
-	list, err := c.Engine.Sandboxes(c.Caller)
+func (h *boxHandlers) list(c *call) (any, error) {
+	list, err := h.boxes.Sandboxes(c.Caller)
 	return SandboxList{append([]engine.SandboxInfo{}, list...)}, err
 }
 
-func (c *call) getSandbox() (any, error) { return c.Engine.Sandbox(c.Caller, c.id) }
+func (h *boxHandlers) get(c *call) (any, error) { return h.boxes.Sandbox(c.Caller, c.id) }
 
-func (c *call) listRuns() (any, error) {
-	if c.Runs != nil {
-		list, err := c.Runs(c.Caller, c.id)
+func (h *boxHandlers) runs(c *call) (any, error) {
+	if h.elsewhere != nil {
+		list, err := h.elsewhere(c.Caller, c.id)
 		return RunList{append([]live.Run{}, list...)}, err
 	}
-	info, err := c.Engine.Sandbox(c.Caller, c.id)
+	info, err := h.boxes.Sandbox(c.Caller, c.id)
 	if err != nil {
 		return nil, err
 	}
-	return RunList{c.Live.In(info.ID)}, nil
+	return RunList{h.live.In(info.ID)}, nil
 }
 
-func (c *call) deleteSandbox() (any, error) { return nil, c.Engine.DeleteSandbox(c.Caller, c.id) }
+func (h *boxHandlers) remove(c *call) (any, error) { return nil, h.boxes.DeleteSandbox(c.Caller, c.id) }
 
-func (c *call) createSnapshot() (any, error) {
-	info, err := c.Engine.Snapshot(c.Caller, c.id)
+// snapshotHandlers answer requests about snapshots.
+type snapshotHandlers struct{ snapshots front.Snapshotter }
+
+func (h *snapshotHandlers) create(c *call) (any, error) {
+	info, err := h.snapshots.Snapshot(c.Caller, c.id)
 	if err == nil {
 		c.Header().Set("Location", "/v1/snapshots/"+info.ID)
 	}
 	return info, err
 }
 
-func (c *call) listSnapshots() (any, error) {
-	list, err := c.Engine.Snapshots(c.Caller)
+func (h *snapshotHandlers) list(c *call) (any, error) {
+	list, err := h.snapshots.Snapshots(c.Caller)
 	return SnapshotList{append([]engine.SnapshotInfo{}, list...)}, err
 }
 
-func (c *call) deleteSnapshot() (any, error) { return nil, c.Engine.DeleteSnapshot(c.Caller, c.id) }
+func (h *snapshotHandlers) remove(c *call) (any, error) {
+	return nil, h.snapshots.DeleteSnapshot(c.Caller, c.id)
+}

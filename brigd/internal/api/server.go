@@ -1,14 +1,9 @@
 package api
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"brig/brigd/internal/front"
@@ -16,29 +11,18 @@ import (
 
 type server struct {
 	*front.Face
-	routes  []route
-	openapi []byte
-	runs    sync.Map // *run by its id, as long as it is streamed
+	handlers *handlers
+	routes   []route
 }
-
-// call is one request in progress.
-type call struct {
-	*server
-	*front.Visit
-	route *route
-	id    string // of the path: a sandbox or a run
-	path  string // of a file, absolute, as the jail sees it
-	query url.Values
-	asked bool // the gate has been asked
-}
-
-var agentPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // New returns the handler.
 func New(o front.Options) http.Handler { return newServer(o) }
 
 func newServer(o front.Options) *server {
-	return &server{Face: front.New(o), routes: routes(), openapi: OpenAPI(o.Version)}
+	f := front.New(o)
+	h := newHandlers(&f.Options)
+	h.meta.openapi = OpenAPI(o.Version)
+	return &server{f, h, routes(h)}
 }
 
 // HTTPServer returns a server for h with limits for the time before a handler runs: 10 s and 32 KiB for the headers,
@@ -53,17 +37,17 @@ func HTTPServer(h http.Handler, logger *slog.Logger) *http.Server {
 // ServeHTTP answers one request.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Serve(w, r, func(v *front.Visit) error {
-		c := &call{server: s, Visit: v}
+		c := &call{Visit: v}
 		c.Header().Set("Cache-Control", "no-store")
-		return c.serve()
+		return s.serve(c)
 	})
 }
 
-func (c *call) serve() error {
+func (s *server) serve(c *call) error {
 	if err := c.Guard("X-Request-Id, X-Run-Id, Retry-After, Location"); err != nil {
 		return err
 	}
-	found, other, bad := c.match()
+	found, other, bad := c.match(s.routes)
 	if c.R.Method == http.MethodOptions && c.R.Header.Get("Origin") != "" {
 		return c.preflight(other)
 	}
@@ -103,52 +87,5 @@ func (c *call) serve() error {
 	default:
 		c.Answer(found.status, body)
 	}
-	return nil
-}
-
-// no returns a refusal.
-var no = front.Refuse
-
-// authenticate determines the caller. A TCP client must present a certificate or a token, even if the authenticator
-// requires none.
-func (c *call) authenticate() error {
-	shows := len(c.R.Header.Values("Authorization")) > 0 || c.R.TLS != nil && len(c.R.TLS.VerifiedChains) > 0
-	if !front.Local(c.R) && !shows {
-		return no("auth", "authentication_required", "Authorization",
-			"by TCP only those may call who show a token or a certificate",
-			"send Authorization: Bearer TOKEN", "or use brigd's Unix socket")
-	}
-	if err := c.Authenticate(); err != nil {
-		return err
-	}
-	values := c.R.Header.Values("X-Agent-Id")
-	if len(values) > 1 {
-		return no("request", "invalid_agent", "X-Agent-Id", "the header X-Agent-Id is there twice", "send it once")
-	}
-	return c.actFor(strings.Join(values, ""), "X-Agent-Id")
-}
-
-// actFor sets the agent that the request names.
-func (c *call) actFor(agent, field string) error {
-	switch {
-	case agent == "" || agent == c.Caller.Agent:
-		return nil
-	case !agentPattern.MatchString(agent):
-		return no("request", "invalid_agent", field, field+": this is no agent's name",
-			"write a letter or digit, and after it at most 63 letters, digits, dots, hyphens and underscores")
-	case c.Caller.Agent != "":
-		return no("auth", "agent_mismatch", field,
-			fmt.Sprintf("%s: you are %s, and cannot act for %s", field, strconv.Quote(c.Caller.Agent), strconv.Quote(agent)),
-			"leave "+field+" out")
-	}
-	c.Caller.Agent = agent
-	return nil
-}
-
-// preflight answers a browser's preflight request (the Fetch standard, CORS preflight).
-func (c *call) preflight(methods []string) error {
-	c.Header().Set("Access-Control-Allow-Methods", strings.Join(methods, ", "))
-	c.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, X-Agent-Id, X-Request-Id")
-	c.WriteHeader(http.StatusNoContent)
 	return nil
 }

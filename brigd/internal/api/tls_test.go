@@ -96,7 +96,7 @@ func TestAnswersAreNotMixedUp(t *testing.T) {
 	}
 	all.Wait()
 	runs := 0
-	g.s.runs.Range(func(any, any) bool { runs++; return true })
+	g.s.handlers.runs.going.runs.Range(func(any, any) bool { runs++; return true })
 	if !g.s.Bodies.Take("somebody else", 256<<20) || !g.s.Places.Take("somebody else", 1024) || runs != 0 {
 		t.Errorf("the budget or a place is not given back, or one of %d runs is left", runs)
 	}

@@ -98,7 +98,7 @@ func SizeOf(h nats.Header) int {
 	return size
 }
 
-// MoveObject gives the object of a message to another message, if it has one: Drop of the first keeps it then.
+// MoveObject moves the object of a message to another message, if it has one: Drop of the first keeps it then.
 func MoveObject(from, to nats.Header) {
 	if name := from.Get(objectHeader); name != "" {
 		to.Set(objectHeader, name)
