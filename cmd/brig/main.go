@@ -1,7 +1,7 @@
 // Command brig runs an untrusted command in a jail and reports truthfully what happened.
 //
-// This package is only the command line: it parses flags into an nsjail.Spec, runs it, and converts the result to text
-// and an exit code. Parsing, help, the man page and the shell completions use one table of flags (flags.go).
+// This package is only the table of commands (program.go) and the guess of a jail before Go starts (early.go). Package
+// wish parses flags into an nsjail.Spec, and a package for each command does what they ask.
 package main
 
 import (

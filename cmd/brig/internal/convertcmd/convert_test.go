@@ -10,16 +10,12 @@ import (
 	"brig/cmd/brig/internal/console"
 	"brig/cmd/brig/internal/convert"
 	"brig/internal/cli"
-	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 )
 
 // TestConvertEverything: every flag of docker and every field of nsjail becomes flags that brig has. A value that is
 // none of theirs is one error that names the flag or the field.
 func TestConvertEverything(t *testing.T) {
-	if asuser.Second() {
-		t.Skip("it does not depend on the user")
-	}
 	read := func(name string) []string {
 		data := must.Get(os.ReadFile(filepath.Join("..", "convert", name)))(t)
 		return strings.Split(strings.TrimSpace(string(data)), "\n")

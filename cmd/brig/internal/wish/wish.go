@@ -1,6 +1,6 @@
 // Package wish is what a command line of brig asks for: a Spec, where each part of it comes from, and what is to be
-// done besides. It reads the files that flags name, and nothing else of the machine. Parsing, help, the man page and
-// the shell completions use one table of flags.
+// done besides. It reads the files that flags name, and starts nothing. Parsing, help, the man page and the shell
+// completions use one table of flags.
 package wish
 
 import (
