@@ -15,7 +15,7 @@
 //
 // A file or directory whose name is a digest is complete: it is written under another name, synced and renamed. A
 // process that makes an image or receives a layer holds a flock(2) on work/HEX or HEX.part, and one that runs an image
-// a shared lock on images/HEX.
+// a shared lock on images/HEX. Who changes the store follows no link in it; the five directories are no links either.
 package image
 
 import (
