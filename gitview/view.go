@@ -99,7 +99,7 @@ func Prepare(ctx context.Context, s *nsjail.Spec) (v *View, err error) {
 // areasOf opens what the writable binds and the cows show.
 func areasOf(s *nsjail.Spec) (list []area) {
 	for i, m := range s.Mounts {
-		if !m.Writes() || m.Type == nsjail.MountVolume {
+		if !m.Writes() || m.Type == nsjail.MountVolume || m.Internal() {
 			continue
 		}
 		fd, err := source(&m)

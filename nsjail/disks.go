@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"time"
 
 	"brig/internal/words"
+	"brig/nsjail/internal/disk"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
@@ -20,6 +23,7 @@ import (
 // disks are the directories for a jail's changes on disk, and its upper directories, in memory or on disk.
 type disks struct {
 	stores   map[int]*run.Store // by mount
+	bounds   []*disk.Bound      // of directories that the caller holds
 	changes  []Change           // those of plan.Uppers that have arrived
 	counting sync.Mutex         // held while the changes on disk are counted
 }
@@ -30,6 +34,9 @@ const scratchStore = -2
 // open makes the directories for changes on disk, once for each jail, and returns them for the places that Look has
 // found. With an error, too, the sources are open.
 func (d *disks) open(s *spec.Spec, h *host.Host) (made host.Prepared, err error) {
+	if err := d.bound(s); err != nil {
+		return made, err
+	}
 	if h.Scratch != "" && h.HasTier() { // or Resolve returns the error
 		m := spec.Mount{Target: "$TMPDIR", Size: cmp.Or(s.Scratch, spec.DefaultTmpfsSize),
 			Inodes: spec.DefaultTmpfsInodes}
@@ -60,6 +67,26 @@ func (d *disks) open(s *spec.Spec, h *host.Host) (made host.Prepared, err error)
 	return made, nil
 }
 
+// bound begins to watch the directories that the caller holds and has bounded, once for each jail.
+func (d *disks) bound(s *spec.Spec) error {
+	for i := range s.Mounts {
+		m := &s.Mounts[i]
+		known := slices.ContainsFunc(d.bounds, func(b *disk.Bound) bool { return b.Target == m.Target })
+		if m.Held == nil || m.Held.Most == 0 || known {
+			continue
+		}
+		b, err := disk.NewBound(m.Held.File, m.Target, int64(m.Held.Used), int64(m.Held.Most))
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Source, err)
+		}
+		d.bounds = append(d.bounds, b)
+	}
+	return nil
+}
+
+// watched reports whether the keeper has something to count while the jail runs.
+func (d *disks) watched() bool { return len(d.stores)+len(d.bounds) > 0 }
+
 func (d *disks) openStore(i int, m spec.Mount, mode uint32, h *host.Host) error {
 	dir, err := host.StoreDir()
 	if err != nil {
@@ -69,7 +96,7 @@ func (d *disks) openStore(i int, m spec.Mount, mode uint32, h *host.Host) error 
 	if err != nil {
 		return err
 	}
-	s.Target, s.Most = m.Target, run.Usage{Bytes: int64(m.Size), Files: m.Inodes}
+	s.Target, s.Most = m.Target, disk.Usage{Bytes: int64(m.Size), Files: m.Inodes}
 	if d.stores == nil {
 		d.stores = map[int]*run.Store{}
 	}
@@ -108,6 +135,11 @@ func (d *disks) exceeded(hidden func() int64) bool {
 			return true
 		}
 	}
+	for _, b := range d.bounds {
+		if b.Exceeded(time.Now()) {
+			return true
+		}
+	}
 	return false
 }
 
@@ -116,9 +148,14 @@ func (d *disks) count(at *disksAtEnd, ended bool) error {
 	d.counting.Lock() // a last checkDisk may still run
 	defer d.counting.Unlock()
 	var errs []error
+	for _, b := range d.bounds {
+		if b.Over() {
+			at.full, at.over, ended = append(at.full, b.Target), true, false
+		}
+	}
 	for _, s := range d.stores {
 		used, err := s.Measure()
-		if used.Over(s.Most) || errors.Is(err, run.ErrTooDeep) || ended {
+		if used.Over(s.Most) || errors.Is(err, disk.ErrTooDeep) || ended {
 			at.full = append(at.full, s.Target)
 			at.over, err = true, nil
 		}
@@ -149,6 +186,9 @@ func (d *disks) drop() error {
 	for _, s := range d.stores {
 		errs = append(errs, s.Remove())
 	}
-	d.changes, d.stores = nil, nil
+	for _, b := range d.bounds {
+		errs = append(errs, b.Close())
+	}
+	d.changes, d.stores, d.bounds = nil, nil, nil
 	return errors.Join(errs...)
 }

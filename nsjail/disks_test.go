@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
+	"brig/nsjail/internal/disk"
 	"brig/nsjail/internal/run"
 )
 
@@ -14,7 +15,7 @@ import (
 func stored(t *testing.T, most int64) *disks {
 	t.Helper()
 	s := must.Get(run.NewStore(t.TempDir()+"/cow", os.Geteuid(), os.Getegid(), 0o755))(t)
-	s.Target, s.Most = "/work", run.Usage{Bytes: most, Files: 10}
+	s.Target, s.Most = "/work", disk.Usage{Bytes: most, Files: 10}
 	must.Do(t, os.WriteFile(filepath.Join(s.Path, "upper", "file"), make([]byte, 64<<10), 0o600))
 	return &disks{stores: map[int]*run.Store{0: s}}
 }

@@ -9,8 +9,8 @@ import (
 	"brig/cgroup"
 	"brig/internal/sys"
 	"brig/internal/words"
+	"brig/nsjail/internal/disk"
 	"brig/nsjail/internal/plan"
-	"brig/nsjail/internal/run"
 	"brig/nsjail/spec"
 )
 
@@ -50,7 +50,7 @@ func (w *watch) payload() {
 	if w.limits.CPUTime > 0 && w.ender.group != nil {
 		w.checkCPU()
 	}
-	if len(w.disks.stores) > 0 {
+	if w.disks.watched() {
 		timers.Start(&timers.Disk, diskInterval, w.checkDisk)
 	}
 	if w.netlink {
@@ -103,7 +103,7 @@ func (w *watch) checkDisk() {
 		return
 	}
 	began, pid := time.Now(), w.ender.first.Pid
-	if w.disks.exceeded(func() int64 { return run.Unlinked(append(sys.Descendants(pid), pid)) }) {
+	if w.disks.exceeded(func() int64 { return disk.Unlinked(append(sys.Descendants(pid), pid)) }) {
 		w.ender.endFor(endedDisk)
 		return
 	}

@@ -43,7 +43,7 @@ func TestCeilings(t *testing.T) {
 			"nsjail":               55,
 			"nsjail/internal/host": 38,
 			"nsjail/internal/plan": 36,
-			"nsjail/internal/run":  20,
+			"nsjail/internal/run":  19,
 			"nsjail/spec":          27,
 			"seccomp":              25,
 		}},

@@ -105,7 +105,7 @@ func TestReportFields(t *testing.T) {
 			t.Errorf("the report's table lacks %s", name)
 		}
 	}
-	have := strings.Join(jsonNames(reflect.TypeFor[nsjail.Result]()), " ") + " changes commit" // which brig run itself adds
+	have := strings.Join(jsonNames(reflect.TypeFor[nsjail.Result]()), " ") + " changes commit caches" // which brig run itself adds
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(table, -1) {
 		if !strings.Contains(have, m[1]) {
 			t.Errorf("the report has no %s", m[1])

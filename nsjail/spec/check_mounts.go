@@ -189,6 +189,10 @@ func (c *checker) mountFields(field string, m Mount) {
 	if m.Held != nil && (m.Type != MountBind && m.Type != MountCOW || m.Held.File == nil) {
 		c.add(field+".held", "it is an open file, and only for a bind or a cow", "leave it nil")
 	}
+	if h := m.Held; h != nil && (h.Internal || h.Most != 0) &&
+		(m.Type != MountBind || !m.Writable || min(h.Used, h.Most) < 0) {
+		c.add(field+".held", "internal and most are for a directory that is bound writable", "leave them out")
+	}
 	if m.Live && (m.Type != MountBind || m.Writable) {
 		c.add(field+".live", "it is only for a read-only bind", "remove it")
 	}

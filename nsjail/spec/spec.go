@@ -194,10 +194,19 @@ type Held struct {
 	Name string
 	// File is open until the jail has started; O_PATH is enough (open(2)).
 	File *os.File
+	// Internal is set for a directory that payloads alone write to, and in which no program of the host acts on what they
+	// leave: a cache. It is searched neither for sockets nor for git directories, and may be one of brig's own.
+	Internal bool
+	// Used is how many bytes are in a directory, and Most how many may be in it while the jail runs; 0 is no bound. The
+	// keeper watches the file system, and counts where the bound may be reached: StatusDisk.
+	Used, Most Bytes
 }
 
 // Writes reports whether the payload can write to what the mount shows of the host, or to a copy of it.
 func (m *Mount) Writes() bool { return m.Writable || m.Type == MountCOW }
+
+// Internal reports whether the mount shows a directory that payloads alone write to: Held.Internal.
+func (m *Mount) Internal() bool { return m.Held != nil && m.Held.Internal }
 
 // Net is a network mode.
 type Net string

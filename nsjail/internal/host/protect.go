@@ -36,11 +36,12 @@ type protector struct {
 
 // area is a writable bind, or a cow, below which no file of the host changes.
 type area struct {
-	mount int
-	cow   bool
-	path  string // without symbolic links
-	id    fileID
-	fd    int
+	mount    int
+	cow      bool
+	internal bool   // spec.Held.Internal: brig's own directories may be in it
+	path     string // without symbolic links
+	id       fileID
+	fd       int
 }
 
 // lookProtect finds the paths that the Spec protects, and by which names they can be reached.
@@ -61,7 +62,7 @@ func (h *looker) lookProtect() error {
 		if err != nil {
 			return err
 		}
-		p.areas = append(p.areas, area{i, m.Type == spec.MountCOW, real, fileID{src.Dev, src.Ino}, src.Fd})
+		p.areas = append(p.areas, area{i, m.Type == spec.MountCOW, m.Internal(), real, fileID{src.Dev, src.Ino}, src.Fd})
 	}
 	p.own()
 	if p.err != nil {
@@ -198,7 +199,7 @@ func (p *protector) protect(full string, st *unix.Stat_t, text string) {
 		m := p.s.Mounts[a.mount]
 		target := path.Join(m.Target, rel)
 		switch {
-		case !ok || p.free(full, a) || st == nil && !a.cow && !p.canMake(path.Dir(full)):
+		case !ok || p.storing && a.internal || p.free(full, a) || st == nil && !a.cow && !p.canMake(path.Dir(full)):
 		case !p.storing && p.s.TakesBack(rel, target):
 			p.h.Protected, p.h.Unprotected = p.h.Protected[:from], append(p.h.Unprotected, target)
 			return

@@ -16,7 +16,9 @@ import (
 func (p *protector) repositories() {
 	var dirs []string
 	for _, a := range p.areas {
-		dirs = append(dirs, a.path)
+		if !a.internal {
+			dirs = append(dirs, a.path)
+		}
 	}
 	found := p.s.Repositories
 	if found == nil {

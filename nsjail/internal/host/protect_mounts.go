@@ -28,7 +28,7 @@ func (p *protector) otherMounts() {
 	var list []shown
 	table := ParseMounts(p.h.table, " - ")
 	for _, a := range p.areas {
-		if a.cow || p.err != nil {
+		if a.cow || a.internal || p.err != nil {
 			continue
 		}
 		target := p.s.Mounts[a.mount].Target

@@ -70,7 +70,8 @@ func Folds(dir, name string) error {
 func (p *protector) inside(full string, st *unix.Stat_t) {
 	for i := range p.areas {
 		a := &p.areas[i]
-		for at := a.path; (len(p.areas) > 1 || p.storing) && !a.cow && at != "/"; at = path.Dir(at) {
+		search := (len(p.areas) > 1 || p.storing) && !a.cow && !(p.storing && a.internal)
+		for at := a.path; search && at != "/"; at = path.Dir(at) {
 			if at == full || p.id(at) == (fileID{uint64(st.Dev), st.Ino}) {
 				p.fail(full, "is protected, and the mount at "+words.Quote(p.s.Mounts[a.mount].Target)+" shows "+
 					words.Quote(a.path)+" writable", p.remedy(full))

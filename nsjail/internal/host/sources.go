@@ -199,7 +199,7 @@ func (h *looker) lookOwner() error {
 	}
 	for i, m := range s.Mounts {
 		src := h.Sources.Of(i)
-		if m.Type != spec.MountCOW && (m.Type != spec.MountBind || !m.Writable) || src.UID == 0 {
+		if m.Type != spec.MountCOW && (m.Type != spec.MountBind || !m.Writable) || m.Internal() || src.UID == 0 {
 			continue
 		}
 		h.Owner, h.PayloadUID, h.PayloadGID = src.UID, src.UID, src.GID

@@ -24,7 +24,8 @@ const maxWalk = 4096
 // searched.
 func (h *looker) channels(id SourceID, m spec.Mount, src *Source) error {
 	s := h.spec
-	if !src.Dir || slices.Contains(s.Optional, "sockets") || !m.Writable && !m.Live && src.NoOverlay == "" {
+	if !src.Dir || m.Internal() || slices.Contains(s.Optional, "sockets") ||
+		!m.Writable && !m.Live && src.NoOverlay == "" {
 		return nil
 	}
 	return h.walk(id, m.Source, src, func(v visited) error {

@@ -193,6 +193,11 @@ func (p *Plan) watches() (list []string) {
 	if l.Output > 0 {
 		list = append(list, fmt.Sprintf("keep %d bytes of each stream", int64(l.Output)))
 	}
+	for i := range p.Spec.Mounts {
+		if m := &p.Spec.Mounts[i]; m.Held != nil && m.Held.Most > 0 {
+			list = append(list, fmt.Sprintf("kill all above %d bytes in %s", int64(m.Held.Most), m.Target))
+		}
+	}
 	return list
 }
 

@@ -3,11 +3,13 @@ package run
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	"brig/internal/store"
+	"brig/nsjail/internal/disk"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,7 +20,7 @@ type Store struct {
 	Path   string
 	Dir    *os.File   // open and locked
 	Target string     // where the payload sees the mount
-	Most   Usage      // what the changes may take
+	Most   disk.Usage // what the changes may take
 	places *store.Dir // the directory of all stores
 	floor  uint64     // Low reports whether less is available, in blocks
 }
@@ -133,4 +135,19 @@ func SweepStores(below string) (removed []string, busy int, err error) {
 		removed[i] = filepath.Join(below, name)
 	}
 	return removed, busy, err
+}
+
+// Bounded reports whether the changes have a bound besides that of their file system.
+func (s *Store) Bounded() bool { return s.Most.Bytes < math.MaxInt64 }
+
+// Measure counts the files in the upper directory until it has found more than Most. The payload may change them
+// meanwhile.
+func (s *Store) Measure() (disk.Usage, error) {
+	return disk.Count(int(s.Dir.Fd()), "upper", s.Most)
+}
+
+// Low reports whether the file system of the store is almost full, by this jail or by others.
+func (s *Store) Low() bool {
+	var fs unix.Statfs_t
+	return unix.Fstatfs(int(s.Dir.Fd()), &fs) == nil && fs.Bavail < s.floor
 }

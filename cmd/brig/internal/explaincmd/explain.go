@@ -41,11 +41,17 @@ func (*Explain) Run(w *wish.Wish, _ rootimage.Root, std *console.Console) int {
 	if w.Tables.Net {
 		return policyText(w, std)
 	}
-	p, host, err := planned(w, std)
+	var p *explain.Plan
+	var host *explain.Host
+	err := w.Caches.Look(&w.Spec)
+	if err == nil {
+		p, host, err = planned(w, std)
+	}
 	if err != nil {
 		return std.Fail(w.Describe(err, std.Words))
 	}
 	defer host.Close()
+	w.Caches.Tell(p.Enforced)
 	drop, steps := p.Steps()
 	j := plan{Drop: drop, Passed: p.Passed, Clone: p.CloneFlags(), Steps: steps,
 		Enforced: console.WordedAll(p.Enforced, std.Words), Notes: console.WordedEach(p.Notes, std.Words)}

@@ -33,18 +33,23 @@ type Keeper struct {
 	lost    bool // no change set has all of what was changed last
 }
 
-// New opens the store before the run: without it, the changes of the run could not be kept.
+// New opens the store before the run: without it, the changes of the run could not be kept. It makes the caches ready.
 func New(w *wish.Wish, std *console.Console) (k *Keeper, err error) {
 	k = &Keeper{wish: w, started: time.Now(), std: std}
 	if w.HasCOW() {
 		k.store, err = changescmd.OpenStore()
 	}
+	if err == nil {
+		err = w.Caches.Use(&w.Spec)
+	}
 	return k, err
 }
 
-// Keep makes a change set of each directory that has changed, and an image of the root. The context ends when a signal
+// Keep bounds the caches, and makes a change set of each directory that has changed, and an image of the root. The
+// context ends when a signal
 // asks for the end after that of the jail. The code is 0 if it could.
 func (k *Keeper) Keep(ctx context.Context, r *report.Report) (code int) {
+	r.Caches = k.wish.Caches.Release(k.say)
 	if len(r.Result.Changes) > 0 {
 		processors.UseAll()
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"brig/cache"
 	"brig/changes"
 	"brig/cmd/brig/internal/console"
 	"brig/denial"
@@ -21,6 +22,8 @@ type Report struct {
 	Commit  *Committed `json:"commit,omitempty"`
 	// Git has an entry for each git directory in which the payload has written.
 	Git []*gitview.Report `json:"git,omitempty"`
+	// Caches has an entry for each --cache.
+	Caches []cache.Report `json:"caches,omitempty"`
 }
 
 // Kept is a change set in the report.

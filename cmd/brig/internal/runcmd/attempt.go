@@ -108,6 +108,7 @@ func newRunner(fetched, systemd bool) (*nsjail.Runner, error) {
 
 // failed reports why there is no jail.
 func (a *attempt) failed(err error) int {
+	a.wish.Caches.Release(a.std.Say)
 	code := a.std.Fail(a.wish.Describe(err, a.std.Words))
 	r := &report.Report{Result: report.Failed(&a.wish.Spec, err)}
 	return cmp.Or(a.out.Deliver(r, nil, a.std), code)

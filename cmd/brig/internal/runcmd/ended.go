@@ -10,6 +10,9 @@ import (
 // conclude tells how a run ended, keeps what it leaves, reports it, and returns the exit code.
 func (a *attempt) conclude(r *running, e ended) int {
 	w, std := a.wish, a.std
+	if e.result != nil {
+		w.Caches.Tell(e.result.Enforced)
+	}
 	code := a.tell(r, &e)
 	output := r.cmd.Spec.Limits.Output
 	if w.Output.JSON || len(a.out) > 0 {

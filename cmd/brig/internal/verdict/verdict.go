@@ -125,7 +125,7 @@ func (a *Run) cause(r *nsjail.Result) string {
 	case nsjail.StatusOutput:
 		return fmt.Sprintf("more than %s of output ended the jail (--output-limit)", sized(l.OutputLimit))
 	case nsjail.StatusDisk:
-		return "the payload failed, and " + full(r) + " " + diskFlags
+		return "the payload failed, and " + full(r) + " " + diskFlags + ofCaches(r)
 	case nsjail.StatusOK:
 		if slices.Contains(r.LimitsHit, "disk") {
 			return full(r) + " when the payload ended: what it wrote there may be incomplete " + diskFlags
@@ -142,6 +142,14 @@ func full(r *nsjail.Result) string {
 		return "a file system of the jail was full, or its changes on disk were too many"
 	}
 	return "a file system of the jail was full"
+}
+
+// ofCaches returns what else has met the limit "disk" in a jail with caches.
+func ofCaches(r *nsjail.Result) string {
+	if r.Enforced["cache"] == "" {
+		return ""
+	}
+	return ", or a cache had twice its size (--cache-size SIZE)"
 }
 
 // died returns the message of a shell for a command that a signal has killed: "" for SIGINT and SIGPIPE.

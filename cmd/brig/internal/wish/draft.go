@@ -35,7 +35,7 @@ func (d *Draft) Flags() []cli.Flag {
 	}
 	l := limits{s}
 	table := make([]cli.Flag, 0, 64)
-	for _, group := range [][]cli.Flag{d.fileFlags(), envFlags(s),
+	for _, group := range [][]cli.Flag{d.fileFlags(), cli.InGroup("Files", w.Caches.Flags(s.mount)), envFlags(s),
 		net{s, &w.Notes}.flags(&w.Output.NetLog, network), isolationFlags(s, filter), l.usual(),
 		l.group(d.setSystemdScope), w.Output.flags(s)} {
 		table = append(table, group...)

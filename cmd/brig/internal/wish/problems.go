@@ -22,6 +22,10 @@ func (w *Wish) Problems(in words.Dialect) []string {
 		lines = append(lines, w.Translate(p, in))
 	}
 	o := &w.Output
+	if flag := w.Caches.Given(); flag != "" && w.Command == "spec" {
+		lines = append(lines, flag+": a cache is of this machine, and a Spec of none; leave it out, and give it to brig run "+
+			"beside --spec")
+	}
 	if o.NetLog != "" && w.Spec.Net != nsjail.NetEgress && len(w.Spec.Publish) == 0 {
 		lines = append(lines, "--net-log: there is no network to record; add --allow, --net egress or --publish, or leave "+
 			"it out")

@@ -6,6 +6,7 @@ package wish
 import (
 	"slices"
 
+	"brig/cmd/brig/internal/cacheflags"
 	"brig/nsjail"
 )
 
@@ -18,6 +19,7 @@ type Wish struct {
 	Image   Image
 	Output  Output
 	Tables  Tables
+	Caches  cacheflags.Set
 	Notes   []string // input with less effect here than in the tool it is for
 
 	SystemdScope bool // --systemd-scope: make the group in a scope of systemd
@@ -51,6 +53,9 @@ func (w *Wish) HasCOW() bool {
 
 // OfRun returns a given flag that only brig run supports, or "".
 func (w *Wish) OfRun() string {
+	if flag := w.Caches.Given(); flag != "" {
+		return flag
+	}
 	for _, f := range []struct {
 		flag  string
 		given bool

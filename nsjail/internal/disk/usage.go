@@ -1,9 +1,10 @@
-package run
+// Package disk counts what payloads keep on file systems of the host: how much, in which directories, and whether that
+// is more than it may be.
+package disk
 
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,14 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usage is what the changes in a store take.
+// Usage is what the files in a directory take.
 type Usage struct{ Bytes, Files int64 }
 
 // Over reports whether either figure is above a bound.
 func (u Usage) Over(most Usage) bool { return u.Bytes > most.Bytes || u.Files > most.Files }
-
-// Bounded reports whether the changes have a bound besides that of their file system.
-func (s *Store) Bounded() bool { return s.Most.Bytes < math.MaxInt64 }
 
 // maxDepth bounds the descriptors that a walk holds. A deeper directory counts as too much.
 const maxDepth = 256
@@ -33,10 +31,9 @@ type tooDeep string
 
 func (e tooDeep) Error() string { return string(e) }
 
-// Measure counts the files in the upper directory until it has found more than Most. The payload may change them
-// meanwhile.
-func (s *Store) Measure() (u Usage, err error) {
-	err = u.enter(int(s.Dir.Fd()), "upper", s.Most, 0)
+// Count counts the files in a directory until it has found more than most. A payload may change them meanwhile.
+func Count(at int, name string, most Usage) (u Usage, err error) {
+	err = u.enter(at, name, most, 0)
 	return u, err
 }
 
@@ -98,12 +95,6 @@ func gone(err error) error {
 		return nil
 	}
 	return os.NewSyscallError("openat", err)
-}
-
-// Low reports whether the file system of the store is almost full, by this jail or by others.
-func (s *Store) Low() bool {
-	var fs unix.Statfs_t
-	return unix.Fstatfs(int(s.Dir.Fd()), &fs) == nil && fs.Bavail < s.floor
 }
 
 // Unlinked counts the bytes of files on overlays that processes have open and that have no name: proc(5), /proc/PID/fd.
