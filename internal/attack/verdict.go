@@ -43,7 +43,7 @@ func Judge(o *Outcome, stderr string) (Verdict, string) {
 // layers are the fences, outermost first, and the first words of the names of the attacks on each.
 var layers = []struct{ name, words string }{
 	{"files of the host", "file root etc dev sys shm cwd"},
-	{"shared directories", "input work"},
+	{"shared directories", "input work system"},
 	{"copy on write", "cow"},
 	{"protected paths", "protect"},
 	{"planted links", "plant image"},

@@ -130,6 +130,7 @@ func (c *config) covers(off *nsjail.Spec) string {
 	}{
 		{off.Seccomp != "", c.weakFilter()},
 		{off.Net != "", only(c.spec.Net == off.Net, "--net "+string(off.Net))},
+		{off.Rootfs.System != "", only(c.spec.Rootfs.System == off.Rootfs.System, "--system "+string(off.Rootfs.System))},
 		{off.NoInit, only(c.spec.NoInit, "--no-init")},
 		{len(off.Optional) > 0, c.weakOptional(off.Optional)},
 		{len(off.PassEnv) > 0, only(len(secrets) > 0, "--env "+words.Printable(strings.Join(secrets, " --env ")))},

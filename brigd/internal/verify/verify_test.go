@@ -179,6 +179,7 @@ var weakenings = []struct{ spec, only, through, by string }{
 	{`{"env": ["DB_PASSWORD=correct horse"]}`, "env-self,env-stack", "env-self", "--env DB_PASSWORD"},
 	{`{"limits": {"processes": -1}}`, "host-flood-processes,host-flood-threads,host-flood-root", "host-flood-processes host-flood-threads",
 		"--pids-limit -1"},
+	{`{"rootfs": {"system": "shared"}}`, "system,env-self", "system-flock system-lock system-watch", "--system shared"},
 	{`{"no_init": true}`, "init,env-stack", "env-stack init-exe init-fds init-limits init-listener init-root init-signal init-vm-read", "--no-init"},
 	{`{"limits": {"rlimits": {"core": {"soft": 4096, "hard": 4096}}}}`, "host-core-helper,limit-raise", "host-core-helper", "--ulimit core"},
 	{`{"rootfs": {"path": "$ROOT", "writable": true}, "mounts": [{"type": "bind", "source": "/usr", "target": "/usr"}]}`,
