@@ -109,7 +109,7 @@ func fits(pattern, names []string) bool {
 		return fits(pattern[1:], names) || fits(pattern, names[1:])
 	}
 	before, after, star := strings.Cut(pattern[0], "*")
-	inner, after, twice := strings.Cut(after, "*")
+	inner, _, twice := strings.Cut(after, "*")
 	ok := names[0] == pattern[0]
 	if star && twice { // "*@*"
 		ok = strings.Contains(names[0], inner)

@@ -1,7 +1,6 @@
 package wish
 
 import (
-	"fmt"
 	"strings"
 
 	"brig/internal/words"
@@ -74,14 +73,6 @@ func (s *sheet) names(field string, to *[]string) func([]string) error {
 		}
 		return nil
 	}
-}
-
-// once refuses a second value for a path.
-func (s *sheet) once(path, name string) error {
-	if s.from.Of(path) != "" {
-		return fmt.Errorf("%s is given twice; keep one", name)
-	}
-	return nil
 }
 
 // setSpec starts from the Spec of a file.
