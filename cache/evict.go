@@ -33,8 +33,8 @@ type removed struct {
 // maxFiles bounds the files of a cache after a run.
 const maxFiles = 1 << 20
 
-// evictor removes what was not used for longest from a cache that nobody else uses. It goes by descriptors and follows
-// no link.
+// evictor removes the files that were not used for longest from a cache that no run uses. It opens each by a descriptor
+// of its directory, and follows no link.
 type evictor struct {
 	tool  *Tool
 	dir   int // of the cache: what is removed goes to trashDir first

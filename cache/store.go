@@ -23,7 +23,8 @@ const (
 	draftFile = "about.new"
 )
 
-// rootsOwner is the owner of what root's payloads write: nobody. A payload is shown it as its own (mount_setattr(2)).
+// rootsOwner owns the files that root's payloads write: the user nobody. An idmapped mount shows them to a payload as
+// its own (mount_setattr(2)).
 const rootsOwner = 65534
 
 // Store is the directory of the caller's caches.
@@ -37,7 +38,7 @@ func DefaultDir() (string, error) {
 	return "", errors.New("there is no place for caches; set XDG_STATE_HOME or HOME to an absolute path")
 }
 
-// Open opens the store, and makes it if it is missing. It must belong to the caller, and be writable for nobody else.
+// Open opens the store, and makes it if it is missing. Only the caller may own it, and be able to write to it.
 func Open() (*Store, error) {
 	dir, err := DefaultDir()
 	if err == nil {

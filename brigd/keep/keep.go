@@ -235,7 +235,7 @@ func (d *Dir) Load(id string) (*File, error) {
 	return k, nil
 }
 
-// own returns an error unless a file is a regular one that nobody else can change.
+// own returns an error unless a file is a regular one, and only its owner, this user, can change it.
 func own(f *os.File) error {
 	var st unix.Stat_t
 	if err := sys.Control(f, func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {

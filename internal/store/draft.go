@@ -161,10 +161,12 @@ func (d *Dir) Unlink(path string) error {
 	return d.fail("remove", path, d.in(path, func(dir int, name string) error { return unix.Unlinkat(dir, name, 0) }))
 }
 
-// Drop removes what has a path, with all that is in it. The caller holds it, or nobody can. A missing one is no error.
+// Drop removes a file, or a directory with all that is in it. The caller has locked it, or no other process can reach
+// it by now. A missing path is no error.
 func (d *Dir) Drop(path string) error { return d.fail("remove", path, d.in(path, owned.Remove)) }
 
-// Retire is Drop of a thing that others look for: its name becomes gone, a draft's, so that nobody sees part of it.
+// Retire is Drop of a directory that other processes open by its name. It first has the draft's name gone, so that none
+// of them finds it half removed.
 func (d *Dir) Retire(name, gone string) error {
 	if err := d.Rename(name, gone); err != nil {
 		return err

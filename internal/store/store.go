@@ -5,7 +5,7 @@
 // A directory is opened and checked once (Open), and what is in it is reached through its descriptor from then on,
 // wherever the path leads by now. What is in the making has the name of a draft, and its process has locked it: Draft.
 // It gets its own name when it is complete and on the disk: Publish. The lock, flock(2), ends with its process: a draft
-// that nobody holds is a dead process's, and Evict and Sweep remove it. No process sees part of a thing, even after
+// without a lock is of a dead process, and Evict and Sweep remove it. No process sees part of a thing, even after
 // SIGKILL or a power failure.
 package store
 

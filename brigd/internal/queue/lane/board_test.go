@@ -21,7 +21,7 @@ func TestEachClassHasAShare(t *testing.T) {
 	}
 }
 
-// A lane is left alone while a tenant has his part of the slots and it has nobody else's run; others are found there.
+// A tenant that has its part of the slots closes its lane, until the lane has a run of another tenant.
 func TestOneTenantHasAPart(t *testing.T) {
 	counts := map[string]uint64{}
 	b := NewBoard(4, 2)

@@ -194,17 +194,10 @@ func (s *Set) Release(say func(format string, args ...any)) (list []cache.Report
 			say("%s could not be counted, and is empty now", name)
 		case r.Removed.Files > 0:
 			say("%s: removed what was not used for longest, %s in %s (--cache-size)", name, words.Size(r.Removed.Bytes),
-				plural(r.Removed.Files, "file"))
+				words.Plural(int(r.Removed.Files), "file"))
 		}
 		list = append(list, r)
 	}
 	s.inUse = nil
 	return list
-}
-
-func plural(n int64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprint(n, " ", what)
 }
