@@ -1,62 +1,56 @@
 package spec
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-
-	"golang.org/x/sys/unix"
-
-	"brig/internal/words"
-)
-
-// RlimitNames returns the sixteen resources of getrlimit(2), sorted, by the names of ulimit and docker.
-func RlimitNames() []string { return slices.Sorted(maps.Keys(RlimitNumbers())) }
+import "fmt"
 
 // maxProcesses is the kernel's limit on processes: proc_sys_kernel(5), pid_max.
 const maxProcesses = 1<<22 - 1
 
-// limits checks each limit in the order of the table, and limits that depend on each other after the last of them.
-func (c *checker) limits(l *Limits) {
+const maxWeight = 10000 // CGROUP_WEIGHT_MAX
+
+// limitChecks has the checks of limits that are more than the sign of a number. Each is made after the row of the last
+// limit that it reads.
+var limitChecks = []struct {
+	after string
+	check func(*Limits) problems
+}{
+	{"processes", func(l *Limits) problems { return checkProcesses(l.Processes) }},
+	{"no_oom_group", checkMemory},
+	{"cpu_weight", checkCPU},
+	{"cpuset", func(l *Limits) problems { return checkList("cpuset", l.CPUSet, "processors") }},
+	{"cpuset_mems", func(l *Limits) problems { return checkList("cpuset_mems", l.CPUSetMems, "memory nodes") }},
+	{"io_weight", func(l *Limits) problems { return checkIO(l.IO) }},
+	{"hugetlb", func(l *Limits) problems { return checkHugeTLB(l.HugeTLB) }},
+	{"cgroup", checkGroupFiles},
+}
+
+// checkLimits checks each limit in the order of the table, and limits that depend on each other after the last of them.
+func checkLimits(l *Limits) (c problems) {
 	for i := range limitRows {
 		r := &limitRows[i]
 		switch v := r.Field(l).(type) {
 		case *Duration:
-			c.notNegative(r, *v)
+			c = append(c, checkDuration(r, *v)...)
 		case *Bytes:
 			if *v < 0 && !r.AnyOf {
 				c.add("limits."+r.Name, fmt.Sprintf("%d is negative", *v),
 					"write a size, as in "+r.Example+", or leave it out for no limit")
 			}
 		case *int:
-			c.weight("limits."+r.Name, *v)
+			c = append(c, checkWeight("limits."+r.Name, *v)...)
 		}
-		switch r.Name {
-		case "processes":
-			c.processes(l.Processes)
-		case "no_oom_group":
-			c.memory(l)
-		case "cpu_weight":
-			c.cpu(l)
-		case "cpuset":
-			c.cpuset("cpuset", l.CPUSet, "processors")
-		case "cpuset_mems":
-			c.cpuset("cpuset_mems", l.CPUSetMems, "memory nodes")
-		case "io_weight":
-			c.io(l)
-		case "hugetlb":
-			c.hugetlb(l.HugeTLB)
-		case "cgroup":
-			c.groupFiles(l)
+		for _, related := range limitChecks {
+			if related.after == r.Name {
+				c = append(c, related.check(l)...)
+			}
 		}
 	}
+	return c
 }
 
-// notNegative rejects a negative duration. cpu checks those of the processors.
-func (c *checker) notNegative(r *Limit, d Duration) {
+// checkDuration rejects a negative duration. checkCPU checks those of the processors.
+func checkDuration(r *Limit, d Duration) (c problems) {
 	if d >= 0 || r.Default || r.Zero != "" {
-		return
+		return c
 	}
 	without := "no limit"
 	if r.Name == "grace" {
@@ -64,9 +58,18 @@ func (c *checker) notNegative(r *Limit, d Duration) {
 	}
 	c.add("limits."+r.Name, d.String()+" is negative",
 		"write a duration, as in "+r.Example+", or leave it out for "+without)
+	return c
 }
 
-func (c *checker) processes(n int64) {
+func checkWeight(field string, w int) (c problems) {
+	if w < 0 || w > maxWeight {
+		c.add(field, fmt.Sprintf("%d is not a weight", w),
+			"write 1 to 10000, where 100 is the kernel's default, or leave it out")
+	}
+	return c
+}
+
+func checkProcesses(n int64) (c problems) {
 	switch {
 	case n < -1:
 		c.add("limits.processes", fmt.Sprintf("%d is not a number of processes", n),
@@ -75,48 +78,5 @@ func (c *checker) processes(n int64) {
 		c.add("limits.processes", fmt.Sprintf("%d is more than the %d that Linux can have", n, maxProcesses),
 			"write -1 for no limit")
 	}
-}
-
-func (c *checker) rlimits(s *Spec) {
-	for _, name := range slices.Sorted(maps.Keys(s.Limits.Rlimits)) {
-		c.rlimit(s, name, s.Limits.Rlimits[name])
-	}
-}
-
-func (c *checker) rlimit(s *Spec, name string, r Rlimit) {
-	field := "limits.rlimits." + name
-	if !slices.Contains(RlimitNames(), name) {
-		c.add("limits.rlimits", words.Quote(name)+" is not a resource of getrlimit(2)", words.DidYouMean(name, RlimitNames()))
-		return
-	}
-	switch {
-	case r.Soft < -1 || r.Hard < -1:
-		c.add(field, fmt.Sprintf("%d is negative", min(r.Soft, r.Hard)), "write -1 for no limit")
-	case r.Hard != -1 && (r.Soft == -1 || r.Soft > r.Hard):
-		c.add(field, fmt.Sprintf("the soft limit %s is more than the hard limit %d", rlimitText(r.Soft), r.Hard),
-			"raise the hard limit or lower the soft one")
-	case name == "nproc" && s.Limits.Processes != 0:
-		c.add(field, "the limit on processes is the same limit", "remove one of the two")
-	case name == "cpu" && s.Limits.CPUTime != 0:
-		c.add(field, "the limit on processor time is the same limit where there is no control group",
-			"remove one of the two")
-	}
-}
-
-func rlimitText(v int64) string {
-	if v == -1 {
-		return "unlimited"
-	}
-	return strconv.FormatInt(v, 10)
-}
-
-// RlimitNumbers returns the numbers of the sixteen resources of getrlimit(2) by their lower-case names.
-func RlimitNumbers() map[string]int {
-	return map[string]int{
-		"as": unix.RLIMIT_AS, "core": unix.RLIMIT_CORE, "cpu": unix.RLIMIT_CPU, "data": unix.RLIMIT_DATA,
-		"fsize": unix.RLIMIT_FSIZE, "locks": unix.RLIMIT_LOCKS, "memlock": unix.RLIMIT_MEMLOCK,
-		"msgqueue": unix.RLIMIT_MSGQUEUE, "nice": unix.RLIMIT_NICE, "nofile": unix.RLIMIT_NOFILE,
-		"nproc": unix.RLIMIT_NPROC, "rss": unix.RLIMIT_RSS, "rtprio": unix.RLIMIT_RTPRIO,
-		"rttime": unix.RLIMIT_RTTIME, "sigpending": unix.RLIMIT_SIGPENDING, "stack": unix.RLIMIT_STACK,
-	}
+	return c
 }

@@ -7,29 +7,48 @@ import (
 	"strings"
 
 	"brig/internal/words"
+	egress "brig/netns/egress/policy"
 )
 
-// network checks the egress policy and the published ports.
-func (c *checker) network(s *Spec) {
-	if s.Egress != nil {
-		if s.Net != NetEgress {
-			c.add("net", "there is a policy for egress, which this mode does not have", "write egress, or leave the policy out")
-		}
-		for _, p := range s.Egress.Check() {
-			c.add(strings.TrimSuffix("egress."+p.Path, "."), p.Reason, p.Fix)
-		}
+func checkNet(mode Net) (c problems) {
+	switch mode {
+	case "", NetNone, NetLoopback, NetEgress, NetHost:
+	default:
+		c.add("net", words.Quote(string(mode))+" is not a network mode", words.DidYouMean(string(mode),
+			[]string{"none", "loopback", "egress", "host"}))
 	}
-	if len(s.Publish) > 0 && (s.Net == NetHost || s.Net == NetNone) {
-		c.add("publish[0]", fmt.Sprintf("the network mode is %s, where nothing can be published", s.Net),
+	return c
+}
+
+// checkEgress checks the egress policy, and that the mode has one.
+func checkEgress(policy *egress.Policy, mode Net) (c problems) {
+	if policy == nil {
+		return nil
+	}
+	if mode != NetEgress {
+		c.add("net", "there is a policy for egress, which this mode does not have", "write egress, or leave the policy out")
+	}
+	for _, p := range policy.Check() {
+		c.add(strings.TrimSuffix("egress."+p.Path, "."), p.Reason, p.Fix)
+	}
+	return c
+}
+
+const maxPublished = 16
+
+// checkPublish checks the published ports.
+func checkPublish(ports []string, mode Net) (c problems) {
+	if len(ports) > 0 && (mode == NetHost || mode == NetNone) {
+		c.add("publish[0]", fmt.Sprintf("the network mode is %s, where nothing can be published", mode),
 			"use loopback or egress")
-		return
+		return c
 	}
-	if len(s.Publish) > maxPublished {
-		c.add("publish", fmt.Sprintf("%d ports are more than %d", len(s.Publish), maxPublished), "publish fewer")
-		return
+	if len(ports) > maxPublished {
+		c.add("publish", fmt.Sprintf("%d ports are more than %d", len(ports), maxPublished), "publish fewer")
+		return c
 	}
 	seen := map[netip.AddrPort]bool{}
-	for i, text := range s.Publish {
+	for i, text := range ports {
 		p, err := ParsePublished(text)
 		switch {
 		case err != nil:
@@ -39,9 +58,8 @@ func (c *checker) network(s *Spec) {
 		}
 		seen[p.Host] = true
 	}
+	return c
 }
-
-const maxPublished = 16
 
 // Published is a port of the jail to which the host can connect: an entry of Spec.Publish.
 type Published struct {

@@ -12,13 +12,13 @@ import (
 // MaxProtected is the number of paths that a jail can protect.
 const MaxProtected = 512
 
-// protect checks Spec.Protect.
-func (c *checker) protect(s *Spec) {
-	if len(s.Protect) > MaxProtected {
-		c.add("protect", fmt.Sprintf("%d is more than %d", len(s.Protect), MaxProtected), "name a common directory instead")
-		return
+// checkProtect checks Spec.Protect: what it names must be in one of the mounts.
+func checkProtect(entries []string, mounts []Mount) (c problems) {
+	if len(entries) > MaxProtected {
+		c.add("protect", fmt.Sprintf("%d is more than %d", len(entries), MaxProtected), "name a common directory instead")
+		return c
 	}
-	for i, entry := range s.Protect {
+	for i, entry := range entries {
 		field := Index("protect", i)
 		p, back := strings.CutPrefix(entry, "!")
 		switch {
@@ -29,14 +29,15 @@ func (c *checker) protect(s *Spec) {
 			if clean := path.Clean(p); p == "" || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") {
 				c.add(field, words.Quote(p)+" is not below a writable mount", `name what is in it, as in ".git/hooks"`)
 			} else if c.cleanPath(field, "/"+strings.TrimPrefix(p, "./")) && !back &&
-				!slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Writes() }) {
-				c.problems = append(c.problems, Problem{field, words.Quote(p) + " is relative, and no mount is writable",
-					"add one with " + ShowWork("") + ", or remove it"})
+				!slices.ContainsFunc(mounts, func(m Mount) bool { return m.Writes() }) {
+				c.refer(field, words.Quote(p)+" is relative, and no mount is writable",
+					"add one with "+ShowWork("")+", or remove it")
 			}
 		case !c.cleanPath(field, p) || back:
-		case s.Below(p) < 0:
+		case below(mounts, p) < 0:
 			c.add(field, words.Quote(p)+" is not below a writable bind, volume or cow",
 				"protect what is in one, as in /work/.git")
 		}
 	}
+	return c
 }

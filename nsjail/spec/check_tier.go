@@ -8,22 +8,22 @@ import (
 	"brig/internal/words"
 )
 
-// tier refuses what a jail without namespaces cannot hold.
-func (c *checker) tier(s *Spec) {
+// checkTier refuses what a jail without namespaces cannot hold, of all fields.
+func checkTier(s *Spec) (c problems) {
 	switch s.Tier {
 	case "":
-		return
+		return nil
 	case TierProcess:
 	default:
 		c.add("tier", words.Quote(string(s.Tier))+" is not a tier", words.DidYouMean(string(s.Tier),
 			[]string{string(TierProcess)}))
-		return
+		return c
 	}
 	const own = "the process tier has the host's files, and "
 	for _, f := range []struct {
 		set         bool
 		field, why  string
-		alternative words.Text
+		alternative Text
 	}{
 		{s.Rootfs.System != "", "rootfs.system", "the process tier has the host's own /usr", ""},
 		{s.Rootfs != Rootfs{System: s.Rootfs.System}, "rootfs", own + "no root of its own", ""},
@@ -47,27 +47,29 @@ func (c *checker) tier(s *Spec) {
 			f.alternative = "remove it, or use the default tier"
 		}
 		if f.set {
-			c.problems = append(c.problems, Problem{f.field, f.why, f.alternative})
+			c.refer(f.field, f.why, f.alternative)
 		}
 	}
-	for i, m := range s.Mounts {
-		c.tierMount(Index("mounts", i), m)
+	return append(c, tierMounts(s.Mounts)...)
+}
+
+// tierMounts checks the mounts of a jail without a mount namespace: each grants access to a path of the host.
+func tierMounts(mounts []Mount) (c problems) {
+	for i, m := range mounts {
+		field := Index("mounts", i)
+		switch {
+		case m.Type != MountBind:
+			c.add(field+".type", "the process tier mounts nothing, and can only bind a path of the host at itself",
+				"bind one, or use the directory that $TMPDIR names")
+		case m.Source != m.Target:
+			c.add(field+".target", fmt.Sprintf("the process tier mounts nothing: %s cannot be shown at %s",
+				words.Quote(m.Source), words.Quote(m.Target)), "write its own absolute path twice")
+		}
 		inside := func(o Mount) bool { return o.Writable && strings.HasPrefix(m.Target, o.Target+"/") }
-		if !m.Writable && slices.ContainsFunc(s.Mounts, inside) {
-			c.add(Index("mounts", i)+".writable", "Landlock cannot take back a part of a writable directory",
+		if !m.Writable && slices.ContainsFunc(mounts, inside) {
+			c.add(field+".writable", "Landlock cannot take back a part of a writable directory",
 				"bind only what may be changed")
 		}
 	}
-}
-
-// tierMount checks a mount of a jail without a mount namespace: it grants access to a path of the host.
-func (c *checker) tierMount(field string, m Mount) {
-	switch {
-	case m.Type != MountBind:
-		c.add(field+".type", "the process tier mounts nothing, and can only bind a path of the host at itself",
-			"bind one, or use the directory that $TMPDIR names")
-	case m.Source != m.Target:
-		c.add(field+".target", fmt.Sprintf("the process tier mounts nothing: %s cannot be shown at %s",
-			words.Quote(m.Source), words.Quote(m.Target)), "write its own absolute path twice")
-	}
+	return c
 }

@@ -62,16 +62,14 @@ func (s *Spec) Digest() string {
 
 // NotUTF8 returns the strings that the Spec may hold but JSON cannot carry.
 func (s *Spec) NotUTF8() []Problem {
-	c := &checker{}
-	s.eachRaw(c.textOnly)
-	return c.problems
-}
-
-func (c *checker) textOnly(path, value string) {
-	if !utf8.ValidString(value) {
-		c.add(path, words.Quote(value)+" is not UTF-8, which JSON cannot carry",
-			"rename it, or pass it as a flag of brig run")
-	}
+	var c problems
+	s.eachRaw(func(path, value string) {
+		if !utf8.ValidString(value) {
+			c.add(path, words.Quote(value)+" is not UTF-8, which JSON cannot carry",
+				"rename it, or pass it as a flag of brig run")
+		}
+	})
+	return c
 }
 
 // eachRaw calls visit for each string in which Check allows any byte but NUL.

@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"cmp"
+	"math"
 	"reflect"
 	"strings"
 	"time"
@@ -265,4 +267,10 @@ func (l *Limits) swap() cgroup.Swap {
 		return cgroup.Swap{Set: true, Max: int64(l.MemorySwap - l.Memory)}
 	}
 	return cgroup.Swap{Set: l.Memory > 0, Implied: l.Memory > 0}
+}
+
+// bandwidth returns the period, and the processor time per period in microseconds.
+func (l *Limits) bandwidth() (period Duration, quota float64) {
+	period = cmp.Or(l.CPUPeriod, DefaultCPUPeriod)
+	return period, math.Round(l.CPUs * float64(time.Duration(period).Microseconds()))
 }

@@ -50,6 +50,16 @@ func Mechanisms() []Mechanism {
 	return list
 }
 
+// mechanism returns the row of Mechanisms with a name.
+func mechanism(name string) (Mechanism, bool) {
+	all := Mechanisms()
+	i := slices.IndexFunc(all, func(m Mechanism) bool { return m.Name == name })
+	if i < 0 {
+		return Mechanism{}, false
+	}
+	return all[i], true
+}
+
 // mechanismNames returns the names of Mechanisms.
 func mechanismNames() []string {
 	var names []string
@@ -92,5 +102,12 @@ func (l *Limits) Asked() map[string]bool {
 			}
 		}
 	}
+	return asked
+}
+
+// asked returns the mechanisms that fields of the Spec need: those of the limits, and those of the labels.
+func (s *Spec) asked() map[string]bool {
+	asked := s.Limits.Asked()
+	asked["apparmor"], asked["selinux"] = s.AppArmor != "", s.SELinuxLabel != ""
 	return asked
 }

@@ -48,18 +48,20 @@ func (s *Spec) TakesBack(rel, target string) bool {
 
 // Below returns the mount in which a path of the jail is, if paths of it can be protected, or -1. The target of a mount
 // is in none.
-func (s *Spec) Below(p string) (at int) {
-	at = -1
-	for i, m := range s.Mounts {
+func (s *Spec) Below(p string) int { return below(s.Mounts, p) }
+
+func below(mounts []Mount, p string) int {
+	at := -1
+	for i, m := range mounts {
 		if p == m.Target {
 			return -1
 		}
 		// a MountDir is part of the mount that it is in
-		if m.Type != MountDir && strings.HasPrefix(p, m.Target+"/") && (at < 0 || len(m.Target) > len(s.Mounts[at].Target)) {
+		if m.Type != MountDir && strings.HasPrefix(p, m.Target+"/") && (at < 0 || len(m.Target) > len(mounts[at].Target)) {
 			at = i
 		}
 	}
-	if at >= 0 && !s.Mounts[at].Writes() {
+	if at >= 0 && !mounts[at].Writes() {
 		return -1
 	}
 	return at

@@ -21,19 +21,20 @@ const (
 // GitModes are the values of Git.
 var GitModes = []string{string(GitData), string(GitRO), string(GitRW)}
 
-// git checks Spec.Git.
-func (c *checker) git(s *Spec) {
-	switch {
-	case s.Git == "":
-	case !slices.Contains(GitModes, string(s.Git)):
-		c.add("git", words.Quote(string(s.Git))+" is not how git directories are shown", "write "+words.Or(GitModes))
-	case s.Tier == TierProcess && s.Git != GitRW:
-		c.add("git", "the process tier mounts nothing, and Landlock cannot take back a part of a writable directory",
-			"leave it out for what has no .git, or write rw")
-	case s.Tier == "" && !slices.Contains(s.Protect, ProtectGit):
-		c.add("git", "no writable mount is protected from what git acts on", "add a writable mount, or leave it out")
-	}
-}
-
 // ReadOnlyGit reports whether git directories of a mount are read-only, if no other mount is there.
 func (s *Spec) ReadOnlyGit(cow bool) bool { return s.Git != GitRW && !(cow && s.Git == GitData) }
+
+// checkGit checks Spec.Git.
+func checkGit(git Git, protect []string, tier Tier) (c problems) {
+	switch {
+	case git == "":
+	case !slices.Contains(GitModes, string(git)):
+		c.add("git", words.Quote(string(git))+" is not how git directories are shown", "write "+words.Or(GitModes))
+	case tier == TierProcess && git != GitRW:
+		c.add("git", "the process tier mounts nothing, and Landlock cannot take back a part of a writable directory",
+			"leave it out for what has no .git, or write rw")
+	case tier == "" && !slices.Contains(protect, ProtectGit):
+		c.add("git", "no writable mount is protected from what git acts on", "add a writable mount, or leave it out")
+	}
+	return c
+}

@@ -32,3 +32,17 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckSeccomp(t *testing.T) {
+	for name, tt := range map[string]struct {
+		got  problems
+		want string // the whole line, or its beginning when it ends in ...
+	}{
+		"seccomp NUL": {checkSeccomp("/a\x00"),
+			`seccomp: "/a\x00" has a NUL byte at offset 2...`},
+		"seccomp latin1": {checkSeccomp("\xe9"), `seccomp: "\xe9" is not UTF-8; write it in UTF-8`},
+		"good":           {append(checkSeccomp(""), checkSeccomp("./\xe9.json")...), ``},
+	} {
+		t.Run(name, func(t *testing.T) { wantOne(t, tt.got, tt.want) })
+	}
+}
