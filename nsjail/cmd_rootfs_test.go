@@ -210,3 +210,29 @@ func TestHostAsRoot(t *testing.T) {
 	want := must.Get(os.ReadFile("/etc/hosts"))(t)
 	wantOutput(t, c, "1000\n"+string(want)+"refused")
 }
+
+// TestHostLacksMountPoints: no overlay can be made of the host's own tree. What it lacks of the mount points in its top
+// directory is made in one of the jail's own, however the jail is made, and a mount point below that is missing.
+func TestHostLacksMountPoints(t *testing.T) {
+	dir := shared(t, 0)
+	for name, o := range map[string]RunnerOptions{"prepared": {}, "cold": {Cold: true}, "pool": {Pool: 1, Reuse: true}} {
+		t.Run(name, func(t *testing.T) {
+			r := runnerWith(t, o)
+			host := func(target, script string) *Cmd {
+				c := r.Command("sh", "-c", script)
+				c.Spec.Rootfs.Path, c.Spec.Optional = "/", []string{"idmap"}
+				c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: target}, {Type: spec.MountDir, Target: "/brig-made"}}
+				return c
+			}
+			links := must.Get(exec.Command("sh", "-c", "readlink /bin; ls -d /usr /etc/hosts /sys/kernel").Output())(t)
+			for range 2 {
+				wantOutput(t, host("/brig-new/a", "cat /brig-new/a/have; test -d /brig-made; readlink /bin; ls -d /usr /etc/hosts /sys/kernel; "+
+					"test -w /tmp && test -w /work; for d in / /brig-new /brig-made /usr /etc; do touch $d/x 2>/dev/null && echo wrote $d; done; ls -A /dev | grep -c sda; true"),
+					string(must.Get(os.ReadFile(filepath.Join(dir, "have")))(t))+string(links)+"0")
+			}
+			if e := startError(t, host("/usr/brig-new", "true")); e.Fault != spec.FaultCaller || !strings.Contains(e.Remedy.String(), "mkdir -p '/usr/brig-new'") {
+				t.Error(e)
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,6 +86,9 @@ var errStale = errors.New("the sources of the jail's prefix were replaced")
 // sameSources reports whether the host files that the prefix uses are unchanged.
 func (t *planTemplate) sameSources(h *host.Host) bool {
 	if t.prefix.Plan.Host.ImageComplete && !h.ImageComplete { // a place in it has been removed
+		return false
+	}
+	if !slices.Equal(t.prefix.Plan.Host.ImageTops, h.ImageTops) {
 		return false
 	}
 	for id, was := range t.prefix.Plan.Host.Sources.All() {

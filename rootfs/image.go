@@ -8,14 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// imageTree makes the image, or an overlay of it, the new root, and moves the carried mounts there. Each target is
-// looked up once, and a carried mount moves with all mounts below it: a link such as "proc -> ." in an image moves
-// procfs to the root of the image, together with its masks.
+// imageTree makes the image, an overlay of it or a directory with its entries the new root, and moves the carried
+// mounts there. Each target is looked up once, and a carried mount moves with all mounts below it: a link such as
+// "proc -> ." in an image moves procfs to the root of the image, together with its masks.
 func (b *builder) imageTree() {
 	image := b.spec.Image
 	if b.root = b.mountIn("lower", &image.Source, rdonly|nosuid|nodev); image.Overlay {
 		b.Program.Close(b.label, b.root)
 		b.root = b.imageOverlay()
+	} else if len(image.Tops) > 0 {
+		b.root = b.imageTops(b.root)
 	}
 	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
 	b.ours, b.made = false, map[string]bool{"": true}
@@ -26,6 +28,34 @@ func (b *builder) imageTree() {
 			program.Named(unix.MOVE_MOUNT_T_EMPTY_PATH, "MOVE_MOUNT_T_EMPTY_PATH"))
 		b.Program.Close(b.label, at)
 	}
+}
+
+// imageTops makes a directory of the staging tmpfs the new root, shows each entry of the image's top directory in it,
+// and opens it. Mount points can be made there where no overlay of the image can be. Others may replace an entry until
+// it is cloned, so no link is followed.
+func (b *builder) imageTops(image program.Slot) program.Slot {
+	const root = "root"
+	b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str(root), octal(0o755))
+	b.bind(root, root) // a mount of its own can become the root, read-only
+	made := b.openRoot()
+	flags := clone(unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT,
+		"|AT_RECURSIVE|AT_SYMLINK_NOFOLLOW|AT_NO_AUTOMOUNT")
+	for _, top := range b.spec.Image.Tops {
+		switch name := program.Str(top.Name); {
+		case top.Link != "":
+			b.Add(b.label, unix.SYS_SYMLINKAT, program.Str(top.Link), made.Arg(), name)
+			continue
+		case top.Dir:
+			b.Add(b.label, unix.SYS_MKDIRAT, made.Arg(), name, octal(0o755))
+		default:
+			b.Add(b.label, unix.SYS_MKNODAT, made.Arg(), name, regular(), program.Int(0))
+		}
+		t := b.Open(b.label, unix.SYS_OPEN_TREE, image.Arg(), program.Str(top.Name), flags)
+		b.Add(b.label, unix.SYS_MOVE_MOUNT, t.Arg(), program.Str(""), made.Arg(), program.Str(top.Name), fromEmpty())
+		b.Program.Close(b.label, t)
+	}
+	b.Program.Close(b.label, image)
+	return made
 }
 
 // mountIn mounts a directory of the host at a new directory of the staging tmpfs.
@@ -45,7 +75,7 @@ func (b *builder) imageOverlay() program.Slot {
 		b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str("root"), octal(0o755))
 		b.mountAt("overlay", "root", rdonly|nosuid|nodev, [2]string{"lowerdir", "lower:" + emptyDir},
 			[2]string{"userxattr", ""})
-		return b.openOverlay()
+		return b.openRoot()
 	}
 	if img.Upper != nil {
 		b.Program.Close(b.label, b.mountIn("disk", img.Upper, nosuid|nodev))
@@ -60,9 +90,9 @@ func (b *builder) imageOverlay() program.Slot {
 	if img.Keep {
 		b.keepUpper(program.CWD(), at+upperDir)
 	}
-	return b.openOverlay()
+	return b.openRoot()
 }
 
-func (b *builder) openOverlay() program.Slot {
+func (b *builder) openRoot() program.Slot {
 	return b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str("root"), oPath(unix.O_DIRECTORY), program.Int(0))
 }

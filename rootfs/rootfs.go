@@ -94,6 +94,16 @@ type Image struct {
 	Writable bool     // the payload may write to it
 	Upper    *Source  // the layer, as Entry.Upper; nil for a part of the staging tmpfs
 	Keep     bool     // Tree.Uppers returns its upper directory
+	// Tops are the entries of its top directory to show in a directory of the jail's own, in which missing mount points
+	// are made, where Overlay is not set. If there are none, the image itself becomes the root.
+	Tops []Top
+}
+
+// Top is an entry of the top directory of a tree.
+type Top struct {
+	Name string `json:"name"`
+	Link string `json:"link,omitempty"` // the text of a symbolic link
+	Dir  bool   `json:"dir,omitempty"`
 }
 
 // Root describes the whole tree.

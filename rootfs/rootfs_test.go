@@ -64,6 +64,8 @@ func roots() map[string]*Root {
 	}
 	complete := image(true, false)
 	complete.Complete = true
+	tops := image(false, false)
+	tops.Tops = []Top{{Name: "bin", Link: "usr/bin"}, {Name: "init"}, {Name: "usr", Dir: true}}
 	noUsr := skeleton()[1:]
 	inImage := append(slices.Clone(skeleton()[4:11]), Entry{Kind: ImageTree, Label: "image"},
 		Entry{Kind: File, Label: "etc", Target: "etc/hosts", Text: "127.0.0.1 localhost\n", Mode: 0o444},
@@ -75,6 +77,7 @@ func roots() map[string]*Root {
 		"image-complete": {Size: 1 << 30, Inodes: 1 << 20, Image: complete, Entries: inImage},
 		"image-writable": {Size: 1 << 30, Inodes: 1 << 20, Image: image(true, true), Entries: inImage},
 		"image-plain":    {Size: 1 << 30, Inodes: 1 << 20, Image: image(false, false), Entries: inImage},
+		"image-tops":     {Size: 1 << 30, Inodes: 1 << 20, Image: tops, Entries: append(slices.Clone(inImage), mounts()...)},
 		"no-overlay":     {Size: 1 << 24, Inodes: 4096, Entries: append(noUsr, mounts()...)},
 	}
 }
@@ -158,7 +161,8 @@ func checkLookup(t *testing.T, name string, o *program.Op) {
 	}
 }
 
-// TestSourcesAreChecked: every file of the caller is passed as a mount, or opened and compared before it is cloned.
+// TestSourcesAreChecked: every file of the caller is passed as a mount, or opened and compared before it is cloned. An
+// entry of a clone's is no link, and has one name.
 func TestSourcesAreChecked(t *testing.T) {
 	for name, r := range roots() {
 		checked := map[string]bool{} // slots that same_file has compared
@@ -172,6 +176,10 @@ func TestSourcesAreChecked(t *testing.T) {
 				delete(checked, call[strings.LastIndexByte(call, '$'):])
 			case strings.Contains(call, `open_tree(AT_FDCWD, "/srv`):
 				t.Errorf("%s: %s clones the caller's path without a look", name, call)
+			case strings.Contains(call, `open_tree($`) && strings.Contains(call, "AT_RECURSIVE|AT_SYMLINK_NOFOLLOW"):
+				if name := strings.Split(call, `"`)[1]; strings.Contains(name, "/") {
+					t.Errorf("%s: %s clones a path", name, call)
+				}
 			case strings.Contains(call, `open_tree($`) && strings.Contains(call, "AT_RECURSIVE"):
 				slot := call[strings.Index(call, "open_tree(")+len("open_tree("):]
 				if slot = slot[:strings.IndexByte(slot, ',')]; !checked[slot] {

@@ -51,8 +51,9 @@ func (o order) run(t *testing.T) ([]byte, *os.ProcessState, error) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Dir = commonDir(t)
 	cmd.Env = append(os.Environ(), childVar+"="+string(raw), "HOME="+cmd.Dir, "TMPDIR="+cmd.Dir,
-		// The go command leaves a telemetry process behind, which would write here after we are done.
-		"XDG_CONFIG_HOME=/dev/null")
+		// The go command leaves a telemetry process behind, which would write here after we are done. An ordinary user may
+		// have no way to the toolchain that go.mod wants, which the go command of this test has fetched.
+		"XDG_CONFIG_HOME=/dev/null", "GOROOT=", "GOTOOLCHAIN=local", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	return out, cmd.ProcessState, err
 }

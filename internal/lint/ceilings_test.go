@@ -13,7 +13,7 @@ func TestCeilings(t *testing.T) {
 			"internal/repository.finder":     35,
 			"nsjail/doctor.Facts":            44,
 			"nsjail/internal/host.protector": 34,
-			"rootfs.builder":                 42,
+			"rootfs.builder":                 43,
 		}},
 		{Kind: house.OfFields, Rows: map[string]int{
 			"netns/egress.Server":         21,
@@ -39,7 +39,7 @@ func TestCeilings(t *testing.T) {
 			"netns/egress":         34,
 			"netns/egress/policy":  27,
 			"nsjail":               55,
-			"nsjail/internal/host": 38,
+			"nsjail/internal/host": 39,
 			"nsjail/internal/plan": 36,
 			"nsjail/internal/run":  19,
 			"nsjail/spec":          28,

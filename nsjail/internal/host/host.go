@@ -4,6 +4,7 @@ package host
 
 import (
 	"brig/nsjail/spec"
+	"brig/rootfs"
 
 	"brig/cgroup"
 )
@@ -82,6 +83,8 @@ type Root struct {
 	ImageLacks []string `json:"image_lacks,omitempty"`
 	// ImageComplete means that the Spec's root has all directories and files on which the jail mounts something.
 	ImageComplete bool `json:"image_complete,omitempty"`
+	// ImageTops is the top directory of the Spec's root, if that lacks a mount point and can have no overlay.
+	ImageTops []rootfs.Top `json:"image_tops,omitempty"`
 	// CPUs are the processors that are online, as /sys/devices/system/cpu/online lists them; "" if it cannot be read.
 	CPUs string `json:"cpus,omitempty"`
 }

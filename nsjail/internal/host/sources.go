@@ -82,6 +82,7 @@ func (h *looker) lookImage() error {
 	}
 	h.ImageLacks = h.lacking(src, h.spec.Net)
 	h.ImageComplete = h.complete(src, h.spec)
+	h.lookTops(src)
 	return nil
 }
 
@@ -102,6 +103,7 @@ func (h *looker) lookRoot(was *Source) error {
 	}
 	src.Dev, src.Ino, src.UID, src.GID = uint64(st.Dev), st.Ino, int(st.Uid), int(st.Gid)
 	h.ImageComplete = h.ImageComplete && h.complete(&src, s)
+	h.lookTops(&src)
 	return nil
 }
 

@@ -36,7 +36,7 @@ func (t *tree) take(x *sources, img *rootfs.Image) {
 	src := x.host.Sources.Of(spec.Root)
 	img.Overlay = x.out.require(x.Spec, "overlay", "a layer of the jail's own", words.Plain(cmp.Or(src.NoOverlay,
 		noIDMapLayer(x.host))), "bind")
-	img.Complete = x.host.ImageComplete
+	img.Complete, img.Tops = x.host.ImageComplete, x.host.ImageTops
 	img.Source = x.source(host.SourceOf(spec.Root), "/", attrRead, false)
 	if !img.Writable {
 		return
