@@ -27,5 +27,9 @@ fi
 verb=$1
 shift
 mode="-linkmode external"
-if [ "$verb" = test ]; then mode=; fi # a test without C is linked by Go, which is quicker
+if [ "$verb" = test ]; then
+	mode= # a test without C is linked by Go, which is quicker
+	# The go commands that tests start find what is compiled already: other flags would mean other compilations of all.
+	export GOFLAGS="${GOFLAGS:-} -trimpath -tags=netgo,osusergo"
+fi
 exec "$go" "$verb" -trimpath -tags netgo,osusergo -ldflags "$mode -extldflags '$flags' -s -w -buildid=" "$@"
