@@ -62,6 +62,9 @@ func open(path string) (*Store, error) {
 // Close closes the store. Its caches stay usable.
 func (s *Store) Close() error { return s.dir.Close() }
 
+// maxRounds bounds how often Use begins again.
+const maxRounds = 100
+
 // Use makes a cache ready for a jail, and keeps others from removing anything of it until Release. Other runs may use
 // it at the same time. size is what it may hold after a run.
 func (s *Store) Use(t Tool, k Key, size spec.Bytes) (*Cache, error) {
@@ -69,13 +72,14 @@ func (s *Store) Use(t Tool, k Key, size spec.Bytes) (*Cache, error) {
 		return nil, err
 	}
 	c := &Cache{Tool: t, Key: k, Path: filepath.Join(s.dir.Path(), dirName(t, k)), size: int64(size)}
-	for {
+	for round := 0; ; round++ {
 		err := c.take(s)
 		if err == nil {
 			return c, nil
 		}
 		err = errors.Join(err, c.close())
-		if !errors.Is(err, fs.ErrNotExist) { // else it was removed before it was locked
+		// It may be removed before it is locked. If it is so each time, the store itself is gone.
+		if round == maxRounds || !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
