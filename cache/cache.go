@@ -197,7 +197,7 @@ func (c *Cache) Release() (r Report, err error) {
 func (c *Cache) tidy() (about, removed, error) {
 	e := &evictor{tool: &c.Tool, dir: int(c.dir.Fd()), data: int(c.data.Fd()), most: usage{c.size, maxFiles}}
 	left, err := e.run()
-	a := about{c.Tool.Name, c.Key.Root, c.Key.Label, runtime.GOARCH, left.Bytes, left.Files}
+	a := about{c.Tool.Name, c.Key.Root, c.Key.Label, c.Key.Level, runtime.GOARCH, left.Bytes, left.Files}
 	if err == nil {
 		err = c.write(a)
 	}

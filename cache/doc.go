@@ -1,13 +1,14 @@
 // Package cache keeps directories for the caches of tools from one run to the next: what go, npm, pip, cargo, maven or
 // ccache have downloaded and built. A cache is a directory of brig's own for one user, one tool, one image, one
-// architecture and one key of the caller's; a run with anything else has another one.
+// architecture, and one key of the caller's or else one Level of trust; a run with anything else has another one.
 //
 // A jail knows nothing of it. Cache.Mount is a writable bind of a directory that is held open, and Tool.Variables are
 // the variables by which the tool finds it:
 //
 //	store, err := cache.Open()
 //	c, err := store.Use(tool, cache.Key{Root: cache.HostRoot}, 4<<30)
-//	cmd.Spec.Mounts, cmd.Spec.Env = append(cmd.Spec.Mounts, c.Mount()), append(cmd.Spec.Env, tool.Variables()...)
+//	cmd.Spec.Mounts = append(cmd.Spec.Mounts, c.Mount())
+//	cmd.Spec.Env = append(cmd.Spec.Env, tool.Variables(set, 4<<30)...)
 //	... run the jail ...
 //	report, err := c.Release()
 //

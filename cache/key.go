@@ -14,6 +14,7 @@ const HostRoot = "host"
 type Key struct {
 	Root  string // HostRoot, "image:" with the digest, or "rootfs:" with the path
 	Label string // what the caller tells its caches apart by: a repository, a level of trust
+	Level string // the Level of the jails, unless Label tells whose code it is
 }
 
 // about is the file about.json beside a cache, which is there while no run uses the cache.
@@ -21,6 +22,7 @@ type about struct {
 	Tool  string `json:"tool"`
 	Root  string `json:"root"`
 	Label string `json:"key,omitempty"`
+	Level string `json:"level,omitempty"`
 	Arch  string `json:"arch"`
 	Bytes int64  `json:"bytes"`
 	Files int64  `json:"files"`
@@ -28,10 +30,10 @@ type about struct {
 
 // dirName returns the name of the directory of a cache: the tool's, and a digest of all that tells it from others.
 func dirName(t Tool, k Key) string {
-	text, err := json.Marshal([]string{t.Name, k.Root, k.Label, runtime.GOARCH})
+	text, err := json.Marshal([]string{t.Name, k.Root, k.Label, k.Level, runtime.GOARCH})
 	if err != nil {
 		panic(err) // strings have a JSON form
 	}
 	sum := sha256.Sum256(text)
-	return t.Name + "-" + hex.EncodeToString(sum[:8])
+	return t.Name + "-" + hex.EncodeToString(sum[:16])
 }

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"brig/internal/words"
+	"brig/nsjail/spec"
 )
 
 // Tool is a program with a cache.
@@ -14,7 +17,7 @@ type Tool struct {
 	Name string
 	Path string // where the jail has the cache
 
-	env   []string // NAME=VALUE, in which $DIR is Path
+	env   []string // NAME=VALUE, in which $DIR is Path, and $MIB the size in MiB
 	units []string // see whole
 }
 
@@ -30,8 +33,9 @@ func tools() []Tool {
 		{"pip", "/home/brig/.cache/pip", []string{"PIP_CACHE_DIR=$DIR"}, nil},
 		{"cargo", "/home/brig/.cargo", []string{"CARGO_HOME=$DIR"},
 			[]string{"registry/src/*/*", "registry/index/*", "git/db/*", "git/checkouts/*"}},
-		{"maven", "/home/brig/.m2/repository", []string{"MAVEN_OPTS=-Dmaven.repo.local=$DIR"}, nil},
-		{"ccache", "/home/brig/.cache/ccache", []string{"CCACHE_DIR=$DIR"}, nil},
+		{"maven", "/home/brig/.m2/repository", // callers often set the first; from 3.9 on it reads the second
+			[]string{"MAVEN_OPTS=-Dmaven.repo.local=$DIR", "MAVEN_ARGS=-Dmaven.repo.local=$DIR"}, nil},
+		{"ccache", "/home/brig/.cache/ccache", []string{"CCACHE_DIR=$DIR", "CCACHE_MAXSIZE=$MIBMi"}, nil},
 	}
 }
 
@@ -80,14 +84,21 @@ func plain(name string) bool {
 	return name != "" && len(name) <= 32
 }
 
-// Variables returns the variables by which the tool finds its cache, NAME=VALUE, but for those that are set already.
-func (t *Tool) Variables(set func(name string) bool) (list []string) {
+// Variables returns the variables by which the tool finds its cache, and knows the size that it may have after the run,
+// NAME=VALUE, but for those that are set already.
+func (t *Tool) Variables(set func(name string) bool, size spec.Bytes) (list []string) {
+	value := strings.NewReplacer("$DIR", t.Path, "$MIB", strconv.FormatInt(int64(size>>20), 10))
 	for _, v := range t.env {
-		if name, value, _ := strings.Cut(v, "="); !set(name) {
-			list = append(list, name+"="+strings.ReplaceAll(value, "$DIR", t.Path))
+		if name, text, _ := strings.Cut(v, "="); !set(name) {
+			list = append(list, name+"="+value.Replace(text))
 		}
 	}
 	return list
+}
+
+// has reports whether a variable is one of the tool's.
+func (t *Tool) has(name string) bool {
+	return slices.ContainsFunc(t.env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 }
 
 // whole reports whether a directory of the cache is removed as a whole or not at all.

@@ -24,7 +24,7 @@ func TestFind(t *testing.T) {
 // TestVariables: what the caller has set stays.
 func TestVariables(t *testing.T) {
 	tool, err := Find("go")
-	got := tool.Variables(func(name string) bool { return name == "GOCACHE" })
+	got := tool.Variables(func(name string) bool { return name == "GOCACHE" }, DefaultSize)
 	if want := []string{"GOMODCACHE=/home/brig/.cache/go/mod"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -59,7 +59,8 @@ func TestKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, k := range []Key{{Root: HostRoot}, {Root: "image:sha256:1"}, {Root: "image:sha256:2"},
-			{Root: HostRoot, Label: "a"}, {Root: HostRoot, Label: "b"}, {Root: "image:sha256:1", Label: "a"}} {
+			{Root: HostRoot, Label: "a"}, {Root: HostRoot, Label: "b"}, {Root: "image:sha256:1", Label: "a"},
+			{Root: HostRoot, Level: "a"}, {Root: HostRoot, Label: "a", Level: "a"}, {Root: "rootfs:/a"}, {Root: "rootfs:/b"}} {
 			name := dirName(row, k)
 			if seen[name] || strings.ContainsAny(name, "/") || !strings.HasPrefix(name, row.Name+"-") {
 				t.Errorf("%s %v: %q", tool, k, name)

@@ -51,7 +51,8 @@ func TestScript(t *testing.T) { tell(t, "script") }
 // TestAloneScript runs the stories of what all jails of a user share.
 func TestAloneScript(t *testing.T) { tell(t, "script-alone") }
 
-// TestLearnScript runs the stories of what brig learn finds out about programs that many people have.
+// TestLearnScript runs the stories of programs that many people have: what brig learn finds out about them, and what
+// they find in the caches of earlier jails.
 func TestLearnScript(t *testing.T) {
 	long.Test(t)
 	tell(t, "script-long")

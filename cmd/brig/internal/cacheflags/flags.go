@@ -22,6 +22,7 @@ import (
 type Set struct {
 	tools []cache.Tool
 	label string
+	level string // see cache.Level: of the jail before the tools' variables
 	size  spec.Bytes
 	inUse []*cache.Cache
 }
@@ -57,7 +58,8 @@ func (s *Set) Flags(add func(nsjail.Mount)) []cli.Flag {
 			Help: "keep the cache of TOOL (go, npm, pip, cargo, maven, ccache) from run to run, or one of your own at DST; " +
 				"other images, --cache-key and users have others"},
 		{Name: "cache-key", Args: "KEY", Set: key,
-			Help: "keep the caches of this run apart from those with another key: name the repository, or whose code runs"},
+			Help: "keep the caches of this run apart from those with another key: name the repository, or whose code runs; " +
+				"without a key, runs with other powers (credentials, --net host, --git rw) have others"},
 		{Name: "cache-size", Args: "SIZE", Set: size,
 			Help: "what each cache may hold after the run, 4g by default: the files that were not used for longest are removed"},
 	}
@@ -92,11 +94,18 @@ func (s *Set) Finish(jail *nsjail.Spec) error {
 		return errors.New("--cache: with --tier process each directory is where it is on the host, and brig's own are " +
 			"not shown; use --bind DIR, and set the tool's variable: --env GOCACHE=DIR")
 	}
+	if s.label == "" {
+		s.level = cache.Level(jail)
+	}
 	for i := range s.tools {
-		jail.Env = append(jail.Env, s.tools[i].Variables(func(name string) bool { return sets(jail, name) })...)
+		set := func(name string) bool { return sets(jail, name) }
+		jail.Env = append(jail.Env, s.tools[i].Variables(set, s.most())...)
 	}
 	return nil
 }
+
+// most returns what each cache may hold after the run.
+func (s *Set) most() spec.Bytes { return cmp.Or(s.size, cache.DefaultSize) }
 
 // sets reports whether a Spec sets a variable, or passes one of the caller's.
 func sets(jail *nsjail.Spec, name string) bool {
@@ -110,18 +119,26 @@ func sets(jail *nsjail.Spec, name string) bool {
 
 // key returns what the caches of a jail belong to.
 func (s *Set) key(jail *nsjail.Spec) (cache.Key, error) {
-	root := jail.Rootfs
+	root, err := rootOf(&jail.Rootfs)
+	return cache.Key{Root: root, Label: s.label, Level: s.level}, err
+}
+
+// rootOf returns the name of a root: what a link leads to, so that another tree has another name.
+func rootOf(root *spec.Rootfs) (string, error) {
 	_, digest, named := strings.Cut(root.Image, "@")
 	switch {
 	case named:
-		return cache.Key{Root: "image:" + digest, Label: s.label}, nil
+		return "image:" + digest, nil
 	case root.Image != "":
-		return cache.Key{Root: "image:" + root.Image, Label: s.label}, nil
+		return "image:" + root.Image, nil
 	case root.Path == "":
-		return cache.Key{Root: cache.HostRoot, Label: s.label}, nil
+		return cache.HostRoot, nil
 	}
 	abs, err := filepath.Abs(root.Path)
-	return cache.Key{Root: "rootfs:" + abs, Label: s.label}, err
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	return "rootfs:" + abs, err
 }
 
 // each replaces the mount of each cache by the one that get returns.
@@ -132,7 +149,7 @@ func (s *Set) each(jail *nsjail.Spec, get func(cache.Tool, cache.Key, spec.Bytes
 	}
 	for _, t := range s.tools {
 		at := slices.IndexFunc(jail.Mounts, func(m nsjail.Mount) bool { return m.Source == mark+t.Name })
-		m, err := get(t, key, cmp.Or(s.size, cache.DefaultSize))
+		m, err := get(t, key, s.most())
 		if err != nil {
 			return fmt.Errorf("--cache: %s: %w", t.Name, err)
 		}
@@ -178,9 +195,13 @@ func (s *Set) Tell(enforced map[string]words.Text) {
 	for _, t := range s.tools {
 		list = append(list, t.Name+" at "+words.Quote(t.Path))
 	}
-	size := cmp.Or(s.size, cache.DefaultSize)
-	enforced["cache"] = words.Textf("%s: %s after the run, and %s while it runs, as the keeper counts",
-		strings.Join(list, ", "), size, cache.Growth*size)
+	text := words.Textf("%s: %s after the run, and %s while it runs, as the keeper counts",
+		strings.Join(list, ", "), s.most(), cache.Growth*s.most())
+	if s.level != "" {
+		text += words.Textf("; apart from those of runs without what this one is trusted with (%s), since there is no "+
+			"--cache-key", s.level)
+	}
+	enforced["cache"] = text
 }
 
 // Release ends the use of the caches, and returns what has become of them. say prints what the caller should know.
