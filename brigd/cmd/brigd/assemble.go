@@ -1,31 +1,26 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"brig/brigd/audit"
 	"brig/brigd/engine"
 	"brig/brigd/internal/admit"
 	"brig/brigd/internal/config"
-	"brig/brigd/internal/files"
 	"brig/brigd/internal/live"
 	"brig/brigd/internal/metrics"
 	"brig/brigd/internal/tokencmd"
 	"brig/brigd/internal/trace"
 	"brig/brigd/job"
-	"brig/brigd/policy"
 	"brig/brigd/share"
 	"brig/brigd/token"
 	"brig/brigd/workspace"
 	"brig/internal/store"
-	"brig/internal/words"
 	"brig/nsjail"
 	"brig/nsjail/spec"
 )
@@ -104,7 +99,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 		return p, fmt.Errorf("--warm: %w", err)
 	}
 	p.caution(&o)
-	if c.GoCache {
+	if c.Warm.GoCache {
 		go p.fillGoCache(ctx)
 	}
 	return p, p.openQueue(ctx)
@@ -128,7 +123,7 @@ func (p *daemon) records(o *engine.Options) (err error) {
 		}
 		o.Audit, p.refused = p.audit, audit.NewRefusals(p.audit)
 	}
-	if o.TokenKeys, err = tokencmd.ReadKeys(p.c.TokenKeys); err != nil || len(o.TokenKeys) == 0 {
+	if o.TokenKeys, err = tokencmd.ReadKeys(p.c.Sockets.TokenKeys); err != nil || len(o.TokenKeys) == 0 {
 		return err
 	}
 	if p.ledger, err = token.OpenLedger(p.c.StateDir); err != nil {
@@ -139,7 +134,7 @@ func (p *daemon) records(o *engine.Options) (err error) {
 }
 
 func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
-	o := c.Audit
+	o := c.Audit.Options
 	o.Broken = func(why error) {
 		if why == nil {
 			log.Info("the audit log can be written again")
@@ -147,9 +142,9 @@ func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
 		}
 		log.Error("the audit log cannot be written: all is refused until it can", "audit", c.Audit.Path, "error", why)
 	}
-	if c.AuditKey != "" {
+	if c.Audit.KeyFile != "" {
 		var err error
-		if o.Key, err = token.ReadPrivateKey(c.AuditKey); err != nil {
+		if o.Key, err = token.ReadPrivateKey(c.Audit.KeyFile); err != nil {
 			return nil, tokencmd.KeyError("--audit-key", err)
 		}
 	}
@@ -165,7 +160,7 @@ func (p *daemon) gauges() {
 	o := metrics.Options{Version: version, Sandboxes: func() int { return p.engine.SandboxCount() },
 		Depth:   func() int { return p.gate.Depth() + p.places.Depth() },
 		Running: func() int { return p.places.Running() }, Live: p.live.Sum}
-	if len(p.c.Engine.Warm) > 0 {
+	if len(p.c.Warm.Interpreters) > 0 {
 		o.Warm = func() (list []metrics.Warmth) {
 			for _, w := range p.engine.Warmth() {
 				list = append(list, metrics.Warmth(w))
@@ -176,8 +171,8 @@ func (p *daemon) gauges() {
 	if p.c.JetStream.At != "" {
 		o.Queue = p.queued.counts
 	}
-	o.Images = p.c.Engine.Images
-	for _, s := range p.c.Engine.Shares {
+	o.Images = p.c.Images.Names
+	for _, s := range p.c.Shares.List {
 		o.Shares = append(o.Shares, s.Name)
 	}
 	if p.audit != nil {
@@ -200,7 +195,7 @@ func (p *daemon) collect(parent string) {
 			return removed, 0, err
 		}},
 	}
-	if slices.ContainsFunc(p.c.Engine.Shares, func(s share.Share) bool { return s.Store == spec.StoreDisk }) {
+	if slices.ContainsFunc(p.c.Shares.List, func(s share.Share) bool { return s.Store == spec.StoreDisk }) {
 		list = append(list, leftover{"changes of shares", nsjail.CollectStores})
 	}
 	for _, l := range list {
@@ -235,58 +230,4 @@ func (p *daemon) close(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// engineOptions completes the settings for runs with what their files hold.
-func engineOptions(c *config.Config) (o engine.Options, err error) {
-	o = c.Engine
-	if c.SpecFile != "" {
-		text, err := files.Read(c.SpecFile, spec.MaxSpecSize)
-		if err != nil {
-			return o, fmt.Errorf("--spec: %w", err)
-		}
-		s, err := spec.ParseSpec(text)
-		if err != nil {
-			return o, fmt.Errorf("--spec %s: %w", words.Quote(c.SpecFile), err)
-		}
-		if len(s.Args) > 0 || len(s.Mounts) > 0 {
-			return o, fmt.Errorf("--spec %s: it has a command or mounts, and those are a request's; remove args and mounts",
-				words.Quote(c.SpecFile))
-		}
-		system := o.Base.Rootfs.System
-		o.Base = *s
-		o.Base.Rootfs.System = cmp.Or(system, s.Rootfs.System)
-	}
-	for _, name := range c.Policies {
-		p, err := loadPolicy(c.PolicyDir, name)
-		if err != nil {
-			return o, fmt.Errorf("--policy %s: %w", words.Quote(name), err)
-		}
-		o.Policies = append(o.Policies, p)
-	}
-	for _, names := range c.Optional {
-		o.Base.Optional = append(o.Base.Optional, strings.Split(names, ",")...)
-	}
-	for _, problem := range o.Base.Check() {
-		if problem.Path != "args" { // args come with a request
-			return o, fmt.Errorf("what every jail begins with (--spec, --optional, --system): %w", problem)
-		}
-	}
-	b := &o.Sandboxes
-	b.MaxPerAgent, b.MaxBytesPerAgent = min(b.MaxPerAgent, b.Max), c.AgentBytes()
-	b.DefaultInodes = int64(c.SandboxInodes)
-	b.MaxInodes = max(1<<20, b.DefaultInodes)
-	return o, nil
-}
-
-// loadPolicy reads a policy from a file, or a profile by its name.
-func loadPolicy(dir, name string) (*policy.Policy, error) {
-	if !strings.Contains(name, "/") && !strings.HasSuffix(name, ".json") {
-		return policy.LoadProfile(dir, name)
-	}
-	text, err := files.Read(name, policy.MaxSize)
-	if err != nil {
-		return nil, err
-	}
-	return policy.ParseIn(dir, text)
 }

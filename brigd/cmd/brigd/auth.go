@@ -22,15 +22,15 @@ type authenticator struct {
 
 // newAuthenticator reads the API keys and the token keys.
 func newAuthenticator(c *config.Config, e *engine.Engine) (*authenticator, error) {
-	a := &authenticator{always: c.RequireToken}
-	if len(c.TokenKeys) > 0 {
+	a := &authenticator{always: c.Sockets.RequireToken}
+	if len(c.Sockets.TokenKeys) > 0 {
 		a.tokens = e.Authenticate
 	}
-	if c.APIKeyFile == "" {
+	if c.Sockets.APIKeyFile == "" {
 		return a, nil
 	}
 	var err error
-	a.keys, err = listen.LoadKeys(c.APIKeyFile)
+	a.keys, err = listen.LoadKeys(c.Sockets.APIKeyFile)
 	return a, err
 }
 

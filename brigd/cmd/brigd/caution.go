@@ -20,11 +20,11 @@ func (p *daemon) caution(o *engine.Options) {
 	}
 	if len(hidden) > 0 {
 		p.log.Warn("the policies allow these shares to nobody; add them to \"shares\" in each policy, as in [\"data\"] or "+
-			"[\"data:ro\"]", "shares", strings.Join(hidden, ","), "policies", strings.Join(p.c.Policies, ","))
+			"[\"data:ro\"]", "shares", strings.Join(hidden, ","), "policies", strings.Join(p.c.Rules.Policies, ","))
 	}
 	if len(o.Images) > 0 && len(p.engine.Images(engine.Caller{})) == 0 {
 		p.log.Warn("the policies allow none of the images; add them to \"images\" in each policy",
-			"policies", strings.Join(p.c.Policies, ","))
+			"policies", strings.Join(p.c.Rules.Policies, ","))
 	}
 	bounded := o.Memory > 0 || o.Base.Limits.Memory > 0
 	for _, policy := range o.Policies {

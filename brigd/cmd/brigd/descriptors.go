@@ -25,15 +25,15 @@ func (p *daemon) descriptors() error {
 		return fmt.Errorf("getrlimit(2): %w", err)
 	}
 	c := p.c
-	if most := max(1, int(min(l.Cur, 1<<30)/8)); c.MaxConnections > most {
+	if most := max(1, int(min(l.Cur, 1<<30)/8)); c.HTTP.MaxConnections > most {
 		p.log.Warn("fewer connections are served than --max-connections allows, since a process may have so many files open",
 			"max_connections", most, "limit", l.Cur)
-		c.MaxConnections = most
+		c.HTTP.MaxConnections = most
 	}
 	warm := 0
-	for _, w := range c.Engine.Warm {
+	for _, w := range c.Warm.Interpreters {
 		warm += w.Count
 	}
-	others := 2*c.MaxConnections + warmFDs*warm + placeFDs*c.Places() + sandboxFDs*c.Engine.Sandboxes.Max + ownFDs
-	return egress.ShareDescriptors(others, c.Places())
+	others := 2*c.HTTP.MaxConnections + warmFDs*warm + placeFDs*c.Gate.Places() + sandboxFDs*c.Sandboxes.Max + ownFDs
+	return egress.ShareDescriptors(others, c.Gate.Places())
 }

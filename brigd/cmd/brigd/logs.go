@@ -17,9 +17,9 @@ const maxLogged = 4096
 // control a terminal or begin a line. Attributes named like a secret are left out.
 func newLogger(w io.Writer, c *config.Config) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.LogLevel)) // config.Parse takes no other word
+	_ = level.UnmarshalText([]byte(c.Operation.LogLevel)) // config.Parse takes no other word
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: harmless}
-	if c.LogFormat == "json" {
+	if c.Operation.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, o))
 	}
 	return slog.New(slog.NewTextHandler(w, o))

@@ -15,7 +15,7 @@ func TestLogIsNotForged(t *testing.T) {
 	evil := "x\n2026-01-01 level=ERROR msg=forged\r\x1b[2J\u202e\xff\x00" + strings.Repeat("y", 10000)
 	for _, format := range []string{"text", "json"} {
 		c := config.Default()
-		c.LogFormat = format
+		c.Operation.LogFormat = format
 		var b bytes.Buffer
 		log := newLogger(&b, c)
 		log.Info("request", "agent", evil, "error", errors.New(evil), "token", "s3cret", "Authorization", "s3cret")
@@ -30,7 +30,7 @@ func TestLogIsNotForged(t *testing.T) {
 	}
 	for level, want := range map[string]int{"debug": 4, "info": 3, "warn": 2, "error": 1} {
 		c := config.Default()
-		c.LogLevel = level
+		c.Operation.LogLevel = level
 		var b bytes.Buffer
 		log := newLogger(&b, c)
 		log.Debug("d")

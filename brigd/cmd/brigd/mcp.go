@@ -23,7 +23,7 @@ const tokenVar = "BRIGD_TOKEN"
 
 // serveMCP runs brigd mcp.
 func serveMCP(c *config.Config, std cli.Stdio) int {
-	if c.HTTP {
+	if c.MCP.HTTP {
 		return runService(c, std, (*service).mcp)
 	}
 	return mcpStdio(c, std)
@@ -32,9 +32,9 @@ func serveMCP(c *config.Config, std cli.Stdio) int {
 // options returns the options that HTTP, MCP over HTTP, and MCP over stdio have in common.
 func (p *daemon) options() front.Options {
 	o := front.Options{Engine: p.served(), Gate: p.trace.Gate(p.gate), Version: version, Logger: p.log,
-		MaxBody: int64(p.c.MaxBody), Changes: p.c.HasCOW(), Apply: p.c.Engine.AllowApply}
+		MaxBody: int64(p.c.HTTP.MaxBody), Changes: p.c.Shares.HasCOW(), Apply: p.c.Shares.AllowApply}
 	o.Record = engine.NewRecorder(p.audit)
-	o.OutputSchemas = p.c.OutputSchemas == "on"
+	o.OutputSchemas = p.c.MCP.OutputSchemas == "on"
 	if p.queued.front != nil {
 		o.Queue = p.queued.front
 	}
@@ -43,7 +43,7 @@ func (p *daemon) options() front.Options {
 
 // mcp returns the HTTP handler for /mcp, /healthz and /metrics.
 func (d *service) mcp() (http.Handler, error) {
-	s, err := mcp.New(d.options(), d.c.Tools)
+	s, err := mcp.New(d.options(), d.c.MCP.Tools)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (p *daemon) stdio(ctx context.Context, std cli.Stdio) error {
 	if err != nil {
 		return err
 	}
-	s, err := mcp.New(p.options(), p.c.Tools)
+	s, err := mcp.New(p.options(), p.c.MCP.Tools)
 	if err != nil {
 		return err
 	}
@@ -108,12 +108,12 @@ func (p *daemon) stdio(ctx context.Context, std cli.Stdio) error {
 func (p *daemon) onStdin() (engine.Caller, error) {
 	bearer := os.Getenv(tokenVar)
 	if bearer == "" {
-		return engine.Caller{Agent: p.c.Agent}, nil
+		return engine.Caller{Agent: p.c.MCP.Agent}, nil
 	}
 	if err := os.Unsetenv(tokenVar); err != nil {
 		return engine.Caller{}, err
 	}
-	if len(p.c.TokenKeys) == 0 {
+	if len(p.c.Sockets.TokenKeys) == 0 {
 		return engine.Caller{}, errors.New("$" + tokenVar + " is set and nothing can check it; add --token-key FILE and " +
 			"--state-dir DIR")
 	}
@@ -121,7 +121,7 @@ func (p *daemon) onStdin() (engine.Caller, error) {
 	if no != nil {
 		return caller, fmt.Errorf("$%s: %w", tokenVar, no)
 	}
-	if p.c.Agent != "" && caller.Agent != p.c.Agent {
+	if p.c.MCP.Agent != "" && caller.Agent != p.c.MCP.Agent {
 		return caller, errors.New("--agent is another than the token's; leave it out")
 	}
 	return caller, nil

@@ -135,7 +135,7 @@ func (p *daemon) serveSandboxes(o *worker.Options) error {
 	if w := p.queued.worker; w != nil {
 		room = func() (int, bool) {
 			n := p.engine.SandboxCount()
-			return n, n < p.c.Engine.Sandboxes.Max && w.Short() == "" && !w.Ends()
+			return n, n < p.c.Sandboxes.Max && w.Short() == "" && !w.Ends()
 		}
 	}
 	l, err := p.queued.peers.Serve(room)
@@ -143,10 +143,10 @@ func (p *daemon) serveSandboxes(o *worker.Options) error {
 		return fmt.Errorf("--jetstream: %w", err)
 	}
 	f := front.Options{Engine: p.local(), Gate: p.trace.Gate(p.places), Version: version, Logger: p.log,
-		MaxBody: jsonGrowth * int64(p.c.MaxBody), Trace: p.trace.Request, Authenticate: o.Authenticate,
-		MaxRequests: p.c.MaxRequests, BodyTime: always, Ready: func() bool { return true },
+		MaxBody: jsonGrowth * int64(p.c.HTTP.MaxBody), Trace: p.trace.Request, Authenticate: o.Authenticate,
+		MaxRequests: p.c.HTTP.MaxRequests, BodyTime: always, Ready: func() bool { return true },
 		Health: func() map[string]string { return nil }, Metrics: http.NotFoundHandler(), Live: &p.live,
-		MaxFile: int64(p.c.MaxFile), Record: engine.NewRecorder(p.audit)}
+		MaxFile: int64(p.c.HTTP.MaxFile), Record: engine.NewRecorder(p.audit)}
 	p.queued.http = api.HTTPServer(api.New(f), p.log)
 	p.queued.http.MaxHeaderBytes = maxRules
 	go func() { _ = p.queued.http.Serve(l) }() // it ends with the listener
@@ -164,7 +164,7 @@ const (
 
 func (p *daemon) workerOptions() worker.Options {
 	dirs := []worker.Dir{{Of: "temporary files", Path: os.TempDir()}, {Of: "the state", Path: p.c.StateDir},
-		{Of: "sandboxes", Path: p.c.Engine.Store}, {Of: "change sets", Path: p.c.Engine.ChangesDir}}
+		{Of: "sandboxes", Path: p.c.Sandboxes.Store}, {Of: "change sets", Path: p.c.Shares.ChangesDir}}
 	if p.c.JetStream.Own() {
 		dirs = append(dirs, worker.Dir{Of: "the queue", Path: p.c.JetStream.At})
 	}
@@ -181,23 +181,23 @@ func (p *daemon) workerOptions() worker.Options {
 		return worker.Short(dirs...)
 	}
 	return worker.Options{Runner: p.local(), Slots: p.c.Slots(), Share: p.c.SlotsPerCaller(), Enter: p.places.Enter,
-		RequireToken: p.c.RequireToken, Short: short,
+		RequireToken: p.c.Sockets.RequireToken, Short: short,
 		Book: &worker.RuleBook{Own: p.queued.rules}}
 }
 
 // newGates returns the gate of requests and that of jails. Without a queue they are the same. With a queue, a request
 // that waits for it takes no place of a jail, and the queue itself is fair.
 func (p *daemon) newGates() (gate, places *admit.Gate) {
-	o := p.c.Gate
-	o.Running = p.c.Places()
+	o := p.c.Gate.Options
+	o.Running = p.c.Gate.Places()
 	o.Waited, o.Refused = p.metrics.Waited, p.metrics.Rejected
 	if p.c.JetStream.At == "" {
 		gate = admit.New(o)
 		return gate, gate
 	}
-	inner := admit.Options{Running: o.Running, PerCaller: o.PerCaller, Queue: p.c.MaxRequests + p.c.Slots(),
+	inner := admit.Options{Running: o.Running, PerCaller: o.PerCaller, Queue: p.c.HTTP.MaxRequests + p.c.Slots(),
 		Waited: o.Waited}
-	o.Running = p.c.MaxRequests
+	o.Running = p.c.HTTP.MaxRequests
 	o.PerCaller, o.Waited = o.Running, nil
 	return admit.New(o), admit.New(inner)
 }

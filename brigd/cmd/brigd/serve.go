@@ -120,7 +120,7 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 	}
 	d.server = api.HTTPServer(h, log)
 	d.server.ConnContext, d.server.ConnState = listen.WithPeer, listen.State
-	if d.sockets.tcp && len(c.Policies) == 0 {
+	if d.sockets.tcp && len(c.Rules.Policies) == 0 {
 		log.Warn("callers by TCP may do whatever a jail may, and reach any network that they name; --policy bounds that")
 	}
 	return d, nil
@@ -130,9 +130,10 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 func (d *service) options() front.Options {
 	o := d.daemon.options()
 	o.Trace = d.trace.Request
-	o.Authenticate, o.Hosts, o.Origins, o.MaxRequests = d.auth.caller, d.c.Hosts, d.c.Origins, d.c.MaxRequests
+	h := &d.c.HTTP
+	o.Authenticate, o.Hosts, o.Origins, o.MaxRequests = d.auth.caller, h.Hosts, h.Origins, h.MaxRequests
 	o.Ready, o.Health, o.Metrics, o.Live = d.ready, d.health, d.metrics.Handler(), &d.live
-	o.MaxFile = int64(d.c.MaxFile)
+	o.MaxFile = int64(d.c.HTTP.MaxFile)
 	if e, ok := o.Engine.(queuedEngine); ok {
 		o.Runs = e.Runs
 	}
@@ -191,7 +192,7 @@ func (d *service) serveUntilSignal(signals <-chan os.Signal, cancel context.Canc
 func (d *service) drain(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	d.draining.Store(true)
 	d.notify("STOPPING=1\nSTATUS=draining")
-	ctx, enough := context.WithTimeout(context.Background(), time.Duration(d.c.DrainTimeout))
+	ctx, enough := context.WithTimeout(context.Background(), time.Duration(d.c.Operation.DrainTimeout))
 	defer enough()
 	done := make(chan struct{})
 	defer close(done)

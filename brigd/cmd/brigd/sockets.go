@@ -25,23 +25,23 @@ type sockets struct {
 // openSockets opens the sockets that the settings name, or takes those of a service manager. A TCP port without
 // authentication is refused, even if a service manager opened it.
 func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) {
-	s = &sockets{local: listen.NewBound(c.MaxConnections), far: listen.NewBound(c.MaxConnections)}
+	s = &sockets{local: listen.NewBound(c.HTTP.MaxConnections), far: listen.NewBound(c.HTTP.MaxConnections)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
 			s = nil
 		}
 	}()
-	t, err := c.TLS.Config()
+	t, err := c.Sockets.TLS.Config()
 	if err != nil {
 		return s, err
 	}
-	o := listen.UnixOptions{UIDs: c.UIDs}
+	o := listen.UnixOptions{UIDs: c.Sockets.UIDs}
 	given, err := listen.Inherited(o)
 	if err != nil {
 		return s, err
 	}
-	byPath := slices.ContainsFunc(c.Listen, func(w string) bool { return strings.HasPrefix(w, "unix:") })
+	byPath := slices.ContainsFunc(c.Sockets.Listen, func(w string) bool { return strings.HasPrefix(w, "unix:") })
 	for _, l := range given {
 		if l.Addr().Network() != "tcp" {
 			s.list, byPath = append(s.list, s.local.Listener(l)), true
@@ -49,7 +49,7 @@ func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) 
 		}
 		s.tcp = true
 		s.list = append(s.list, listen.Secure(l, t, s.far))
-		if err := c.CheckTCP(listen.IsLoopback(l.Addr())); err != nil {
+		if err := c.Sockets.CheckTCP(listen.IsLoopback(l.Addr())); err != nil {
 			return s, fmt.Errorf("the socket %s of LISTEN_FDS: %w", l.Addr(), err)
 		}
 	}
@@ -57,7 +57,7 @@ func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) 
 		return s, errors.New("--allow-uid: those users reach no socket, since the default one is in a directory of yours " +
 			"alone; add --listen unix:PATH in a directory that they can reach")
 	}
-	where := c.Listen
+	where := c.Sockets.Listen
 	if len(given) == 0 && len(where) == 0 && c.Command != "worker" {
 		where = []string{"unix"}
 	}

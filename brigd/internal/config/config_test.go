@@ -66,13 +66,13 @@ func TestFlagsAndFileAgree(t *testing.T) {
 				value = map[string]any{words[i]: value}
 			}
 			doc := must.Get(json.Marshal(value))(t)
-			if err := b.readJSON("f", doc, table(b, command)); err != nil {
+			if err := (&settings{"f", table(b, command), b.given}).read(doc); err != nil {
 				t.Errorf("%s: %v", doc, err)
 			}
 			if reflect.DeepEqual(a, Default()) {
 				t.Errorf("--%s changes nothing", f.Name)
 			}
-			b.from = a.from
+			b.given = a.given
 			if !reflect.DeepEqual(a, b) {
 				t.Errorf("--%s and %s: %+v and %+v", f.Name, doc, a, b)
 			}
@@ -86,21 +86,21 @@ func TestTheFlagWins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Gate.Running != 3 || c.Gate.Queue != 9 || fmt.Sprint(c.Policies) != "[c d]" || c.Audit.Path != "/a" || c.Engine.Sandboxes.DefaultTTL != 60e9 {
+	if c.Gate.Running != 3 || c.Gate.Queue != 9 || fmt.Sprint(c.Rules.Policies) != "[c d]" || c.Audit.Path != "/a" || c.Sandboxes.DefaultTTL != 60e9 {
 		t.Errorf("%+v", c)
 	}
 }
 
 func TestWarmFlags(t *testing.T) {
 	c, err := Parse("serve", []string{"--warm", "python=4,imports=json,re", "--warm=js=2"})
-	if want := "[{python 4 [json re]} {js 2 []}]"; err != nil || fmt.Sprint(c.Engine.Warm) != want {
+	if want := "[{python 4 [json re]} {js 2 []}]"; err != nil || fmt.Sprint(c.Warm.Interpreters) != want {
 		t.Errorf("%v, %v; want %s", c, err, want)
 	}
 }
 
 func TestNoFlags(t *testing.T) {
 	for _, command := range []string{"serve", "mcp"} {
-		if c, err := Parse(command, nil); err != nil || len(c.Listen) != 0 {
+		if c, err := Parse(command, nil); err != nil || len(c.Sockets.Listen) != 0 {
 			t.Errorf("%s: %+v, %v", command, c, err)
 		}
 	}
@@ -264,9 +264,9 @@ func FuzzFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := Default()
-		if c.readJSON("f", data, table(c, "serve")) == nil && c.check("serve") == nil {
-			for _, where := range c.Listen {
-				if strings.HasPrefix(where, "tcp:") && !c.proof() && c.TLS.ClientCA == "" {
+		if (&settings{"f", table(c, "serve"), c.given}).read(data) == nil && c.check() == nil {
+			for _, where := range c.Sockets.Listen {
+				if strings.HasPrefix(where, "tcp:") && !c.Sockets.proof() && c.Sockets.TLS.ClientCA == "" {
 					t.Errorf("an open port: %s", data)
 				}
 			}
@@ -284,7 +284,8 @@ func FuzzFlags(f *testing.F) {
 			args[i] = strings.ReplaceAll(args[i], "--config", "--confi") // no file is read
 		}
 		c, err := Parse("serve", args)
-		if err == nil && len(c.Listen) > 0 && strings.HasPrefix(c.Listen[0], "tcp:") && !c.proof() && c.TLS.ClientCA == "" {
+		if err == nil && len(c.Sockets.Listen) > 0 && strings.HasPrefix(c.Sockets.Listen[0], "tcp:") && !c.Sockets.proof() &&
+			c.Sockets.TLS.ClientCA == "" {
 			t.Errorf("an open port: %q", args)
 		}
 	})

@@ -1,9 +1,9 @@
 package config
 
 import (
-	"cmp"
 	"regexp"
 	"strings"
+	"time"
 
 	"brig/internal/cli"
 	"brig/internal/sys"
@@ -39,28 +39,12 @@ func (j *JetStream) URL() (string, error) {
 	return "unix:" + dir, err
 }
 
-// Slots returns how many runs of the queue this brigd runs at once: 0 if it only asks for runs.
-func (c *Config) Slots() int {
-	switch {
-	case c.JetStream.At == "":
-		return 0
-	case c.JetStream.Slots > 0:
-		return c.JetStream.Slots
-	case c.Command == "worker", c.JetStream.Own():
-		return 2 * c.Places() // half of them are on their way here or back while the others run
-	}
-	return 0
+func defaultJetStream() JetStream {
+	return JetStream{Replicas: 1, AckWait: nsjail.Duration(30 * time.Second), MaxDeliver: 3,
+		KeepResults: nsjail.Duration(24 * time.Hour)}
 }
 
-// SlotsPerCaller returns how many of the slots one caller may have: the same part as of the places.
-func (c *Config) SlotsPerCaller() int {
-	places := c.Places()
-	own := cmp.Or(c.Gate.PerCaller, max(1, places*3/4)) // as package admit does
-	return max(1, c.Slots()*own/places)
-}
-
-func jetstreamFlags(c *Config) []cli.Flag {
-	j := &c.JetStream
+func (j *JetStream) flags() []cli.Flag {
 	return []cli.Flag{
 		{Name: "jetstream", Path: "jetstream.at", Args: "WHERE", To: &j.At,
 			Help: "a durable queue that runs go through, on NATS JetStream: nats://HOST:PORT, several with commas; or a " +
@@ -97,22 +81,22 @@ func jetstreamFlags(c *Config) []cli.Flag {
 
 var workerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,40}$`)
 
-func (c *Config) checkJetStream(command string) error {
-	j := &c.JetStream
-	if err := c.useless(j.At == "", " is about a queue, and there is none; add --jetstream WHERE", "jetstream.creds",
+// check also needs to know the command, how many runs may wait, and whether this brigd keeps sandboxes for the queue.
+func (j *JetStream) check(g given, command string, waiting int, keeps bool) error {
+	if err := g.useless(j.At == "", " is about a queue, and there is none; add --jetstream WHERE", "jetstream.creds",
 		"jetstream.ca", "jetstream.cert", "jetstream.plain", "jetstream.slots", "jetstream.worker", "jetstream.replicas",
 		"jetstream.ack_wait", "jetstream.max_deliver", "jetstream.keep_results"); err != nil {
 		return err
 	}
 	if command == "worker" && j.At == "" {
-		return c.wrong(true, "jetstream.at", ": a worker needs a queue; add --jetstream nats://HOST:PORT")
+		return wrong(true, "jetstream.at", ": a worker needs a queue; add --jetstream nats://HOST:PORT")
 	}
-	if err := c.wrong(j.At != "" && c.Gate.Queue == 0, "queue.waiting",
+	if err := wrong(j.At != "" && waiting == 0, "queue.waiting",
 		": a queue in which no run may be is none; write a number above 0, or leave --jetstream out"); err != nil {
 		return err
 	}
 	if j.Own() {
-		if err := c.useless(true, " is about the servers of others, and --jetstream names a directory; leave it out",
+		if err := g.useless(true, " is about the servers of others, and --jetstream names a directory; leave it out",
 			"jetstream.creds", "jetstream.ca", "jetstream.cert", "jetstream.plain"); err != nil {
 			return err
 		}
@@ -123,22 +107,22 @@ func (c *Config) checkJetStream(command string) error {
 			break
 		}
 		if !url || scheme != "nats" && scheme != "tls" || rest == "" {
-			return c.wrong(true, "jetstream.at", ": %s is no server's address; write nats://HOST:PORT",
+			return wrong(true, "jetstream.at", ": %s is no server's address; write nats://HOST:PORT",
 				words.Quote(at[strings.LastIndexByte(at, '@')+1:])) // what is before it is a password
 		}
 	}
-	if err := c.useless(!j.Own(), " is of a server that brigd starts, and --jetstream names no directory; leave it out",
+	if err := g.useless(!j.Own(), " is of a server that brigd starts, and --jetstream names no directory; leave it out",
 		"jetstream.server_config"); err != nil {
 		return err
 	}
-	if err := c.wrong((j.Cert == "") != (j.Key == ""), "jetstream.cert",
+	if err := wrong((j.Cert == "") != (j.Key == ""), "jetstream.cert",
 		" and --jetstream-key go together; add the other"); err != nil {
 		return err
 	}
-	if err := c.wrong(c.Slots() > 0 && c.Engine.Store != "" && j.Worker == "", "sandboxes.store",
+	if err := wrong(keeps && j.Worker == "", "sandboxes.store",
 		" needs --worker-name NAME with a queue: the ids of sandboxes have the name, and it must stay"); err != nil {
 		return err
 	}
-	return c.wrong(j.Worker != "" && !workerName.MatchString(j.Worker), "jetstream.worker",
+	return wrong(j.Worker != "" && !workerName.MatchString(j.Worker), "jetstream.worker",
 		": %s is no worker's name; write letters, digits and hyphens, at most 41", words.Quote(j.Worker))
 }

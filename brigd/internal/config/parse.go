@@ -1,24 +1,18 @@
 package config
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
-	"brig/brigd/internal/files"
 	"brig/internal/cli"
-	"brig/internal/strictjson"
 	"brig/internal/words"
 )
 
 // ErrHelp is the error of Parse if the flags ask for help.
 var ErrHelp = errors.New("help is wanted")
-
-// maxFile is the maximum size of a settings file, in bytes.
-const maxFile = 1 << 20
 
 // Flags returns the flags of a command, serve, mcp or worker, for help and completion.
 func Flags(command string) []cli.Flag { return table(Default(), command) }
@@ -49,7 +43,7 @@ func Parse(command string, args []string) (*Config, error) {
 			return nil, errors.New("--config: it is empty or given twice; write --config FILE once")
 		}
 		file = g.Values[0]
-		if err := c.readFile(file, flags); err != nil {
+		if err := readFile(file, flags, c.given); err != nil {
 			return nil, fmt.Errorf("--config %s: %w", words.Quote(file), err)
 		}
 	}
@@ -58,79 +52,39 @@ func Parse(command string, args []string) (*Config, error) {
 			return nil, fmt.Errorf("--%s: %w", g.Flag.Name, err)
 		}
 	}
-	if err := c.check(command); err != nil {
-		return nil, err
+	if err := c.check(); err != nil {
+		return nil, c.named(err)
 	}
 	return c, nil
 }
 
-func (c *Config) readFile(file string, flags []cli.Flag) error {
-	data, err := files.Read(file, maxFile)
-	if err != nil {
-		return err
+// named returns an error of a check with the name of its setting.
+func (c *Config) named(err error) error {
+	if f, is := errors.AsType[*fault](err); is {
+		return f.of(c.name(f.path))
 	}
-	return c.readJSON(file, data, flags)
+	return err
 }
 
-// readJSON reads the settings in a file. An error begins with the place.
-func (c *Config) readJSON(file string, data []byte, flags []cli.Flag) error {
-	d := strictjson.Document{Name: "the file", Render: render}
-	return d.Read(data, c.fields("", file, flags))
+// name returns the name of a setting for messages: as the user has written it, or else its flag.
+func (c *Config) name(path string) string {
+	if n := c.given[path]; n != "" {
+		return n
+	}
+	flags := table(c, "mcp") // which has all settings
+	return "--" + flags[slices.IndexFunc(flags, func(f cli.Flag) bool { return f.Path == path })].Name
 }
 
-// fields returns the keys below a path: settings, and objects of settings.
-func (c *Config) fields(path, file string, flags []cli.Flag) (list []strictjson.Field) {
-	for i := range flags {
-		f := &flags[i]
-		rest, below := strings.CutPrefix(f.Path, path)
-		key, _, nested := strings.Cut(rest, ".")
-		switch {
-		case !below || key == "" || len(list) > 0 && list[len(list)-1].Name == key:
-		case nested:
-			list = append(list, strictjson.Field{Name: key, To: c.fields(path+key+".", file, flags)})
-		default:
-			list = append(list, strictjson.Field{Name: key, To: func(in *strictjson.Reader, path string) error {
-				from := file + ": " + path
-				c.from[path] = from
-				if !f.Many {
-					return c.read(in, path, f, from)
-				}
-				return in.List(path, "a list of texts", func(path string) error { return c.read(in, path, f, from) })
-			}})
+// Told returns an error whose text has brigd's flags for the settings that it refers to.
+func Told(err error) error {
+	flags := table(Default(), "serve")
+	return errors.New(words.Message(err).In(func(r words.Ref) (string, bool) {
+		i := slices.IndexFunc(flags, func(f cli.Flag) bool { return strings.ReplaceAll(f.Name, "-", "_") == r.Field })
+		if i < 0 {
+			return "", false
 		}
-	}
-	return list
-}
-
-// read reads one value, which must be of the setting's kind.
-func (c *Config) read(in *strictjson.Reader, path string, f *cli.Flag, from string) error {
-	t, err := in.Token(path)
-	if err != nil {
-		return err
-	}
-	kind, texts, numbers := kindOf(f.To)
-	switch v := t.(type) {
-	case string:
-		if texts {
-			return in.Fail(path, c.set(f, from, v))
-		}
-	case json.Number:
-		if numbers {
-			return in.Fail(path, c.set(f, from, v.String()))
-		}
-	case bool:
-		if !texts && !numbers {
-			return in.Fail(path, c.set(f, from, strconv.FormatBool(v)))
-		}
-	}
-	return in.WrongType(path, t, kind)
-}
-
-// render refers to the help for an unknown key: the list is long.
-func render(e *strictjson.Error) error {
-	if e.Code == strictjson.Unknown && words.Nearest(e.Key, e.Names) == "" {
-		path, reason, _ := e.Parts()
-		return fmt.Errorf("%s: %s; brigd help serve lists them", cmp.Or(path, "the file"), reason)
-	}
-	return e
+		var members []string
+		_ = json.Unmarshal([]byte(r.Value), &members) // the flag alone if there are none
+		return strings.TrimSpace("--" + flags[i].Name + " " + strings.Join(members, ",")), true
+	}))
 }

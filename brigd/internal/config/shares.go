@@ -2,40 +2,51 @@ package config
 
 import (
 	"slices"
-	"strings"
 
-	"brig/brigd/engine"
 	"brig/brigd/share"
-	"brig/internal/words"
+	"brig/internal/cli"
 )
 
-// checkShares parses Shares.
-func (c *Config) checkShares() error {
-	for _, text := range c.Shares {
-		s, err := share.Parse(text)
+// Shares are the settings of directories that requests may mount, and of the changes that runs make to them.
+type Shares struct {
+	Written    []string
+	List       []share.Share // what is in Written
+	ChangesDir string
+	AllowApply bool
+}
+
+func (s *Shares) flags() []cli.Flag {
+	return []cli.Flag{
+		{Name: "share", Path: "jails.shares", Args: "NAME=DIR:MODE", To: &s.Written,
+			Help: "a directory that requests may mount by this name: ro (read-only), cow (a copy whose changes are kept as a " +
+				"change set; with ,size=SIZE, ,inodes=N and ,store=disk after it), or rw (writable, without a quota); " +
+				",protect=PATH is a path in it that no run can change; may be repeated"},
+		{Name: "changes-dir", Path: "jails.changes_dir", Args: "DIR", To: &s.ChangesDir,
+			Help: "where change sets of shares in mode cow are kept, by agent and token; a directory of brigd's if left out"},
+		{Name: "allow-apply", Path: "jails.allow_apply", To: &s.AllowApply,
+			Help: "let callers apply their change sets to the shares, and remove them"},
+	}
+}
+
+// check parses Written.
+func (s *Shares) check() error {
+	for _, text := range s.Written {
+		one, err := share.Parse(text)
 		if err != nil {
-			return c.wrong(true, "jails.shares", ": %w", err)
+			return wrong(true, "jails.shares", ": %w", err)
 		}
-		c.Engine.Shares = append(c.Engine.Shares, s)
+		s.List = append(s.List, one)
 	}
 	return nil
+}
+
+func (s *Shares) checkChanges(g given) error {
+	return g.useless(!s.HasCOW(),
+		" is about shares in mode cow, and there is none; add --share NAME=DIR:cow, or leave it out",
+		"jails.changes_dir", "jails.allow_apply")
 }
 
 // HasCOW reports whether there is a share whose changes are kept apart.
-func (c *Config) HasCOW() bool {
-	return slices.ContainsFunc(c.Engine.Shares, func(s share.Share) bool { return s.Mode == "cow" })
-}
-
-// checkLanguages parses Languages: LANGUAGE=PATH, and perhaps ,share=NAME.
-func (c *Config) checkLanguages() error {
-	for _, text := range c.Languages {
-		head, name, named := strings.Cut(text, ",share=")
-		language, path, ok := strings.Cut(head, "=")
-		if !ok || language == "" || path == "" || named && name == "" {
-			return c.wrong(true, "jails.languages",
-				": %s is not LANGUAGE=PATH; write as in python=/venv/bin/python,share=venv", words.Quote(text))
-		}
-		c.Engine.Interpreters = append(c.Engine.Interpreters, engine.Interpreter{Language: language, Path: path, Share: name})
-	}
-	return nil
+func (s *Shares) HasCOW() bool {
+	return slices.ContainsFunc(s.List, func(one share.Share) bool { return one.Mode == "cow" })
 }

@@ -17,8 +17,14 @@ import (
 	"brig/nsjail/spec"
 )
 
+const (
+	maxCount = 1 << 20
+	maxBytes = 1 << 50
+	maxTime  = 366 * 24 * 3600 // seconds
+)
+
 // complete adds what follows from the type of f.To, and the default to the help.
-func (c *Config) complete(f *cli.Flag) {
+func (g given) complete(f *cli.Flag) {
 	switch to := f.To.(type) {
 	case *int64:
 		f.To = (*nsjail.Bytes)(to)
@@ -30,9 +36,9 @@ func (c *Config) complete(f *cli.Flag) {
 	f.Files = strings.Contains(f.Args, "FILE") || f.Args == "DIR"
 	f.Help += standard(f.To)
 	row := *f
-	f.Set = func(v []string) error { return c.set(&row, "--"+row.Name, v[0]) }
+	f.Set = func(v []string) error { return g.set(&row, "--"+row.Name, v[0]) }
 	if f.Args == "" {
-		f.Bare = func([]string) error { return c.set(&row, "--"+row.Name, "true") }
+		f.Bare = func([]string) error { return g.set(&row, "--"+row.Name, "true") }
 	}
 }
 
@@ -73,14 +79,14 @@ func kindOf(to any) (kind string, texts, numbers bool) {
 }
 
 // set parses a value and stores it. The first value of a list replaces those from elsewhere.
-func (c *Config) set(f *cli.Flag, from, text string) (err error) {
+func (g given) set(f *cli.Flag, from, text string) (err error) {
 	switch to := f.To.(type) {
 	case *string:
 		if *to, err = text, word(f, text); err == nil && f.Args == "DIR" && strings.Contains(text, "..") {
 			*to, err = sys.Abs(text) // names are joined to it, as text
 		}
 	case *[]string:
-		if c.from[f.Path] != from {
+		if g[f.Path] != from {
 			*to = nil
 		}
 		*to, err = append(*to, text), word(f, text)
@@ -107,7 +113,7 @@ func (c *Config) set(f *cli.Flag, from, text string) (err error) {
 			err = within(f, float64(*to)/1e9, nsjail.Duration(f.Min*1e9).String(), nsjail.Duration(f.Max*1e9).String())
 		}
 	}
-	c.from[f.Path] = from
+	g[f.Path] = from
 	return err
 }
 
