@@ -10,6 +10,7 @@ import (
 
 	"brig/internal/program"
 	"brig/internal/test/must"
+	"brig/internal/test/osroot"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/spec"
@@ -28,7 +29,7 @@ func explainedSpecs(t *testing.T) []spec.Spec {
 		{Mounts: []spec.Mount{work, bind}, NoInit: true}, {Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/x"}}},
 		{Mounts: []spec.Mount{{Type: spec.MountData, Content: "x", Target: "/etc/x"}}},
 		{Mounts: []spec.Mount{work}, Net: spec.NetNone}, {Rootfs: image}, {Rootfs: image, Mounts: []spec.Mount{work}},
-		{Rootfs: image, NoInit: true}, {Optional: []string{"keyring"}}, {Etc: []string{"fonts"}},
+		{Rootfs: image, NoInit: true}, {Optional: []string{"keyring"}}, {Etc: []string{osroot.PublicEtc(t)}},
 		{Limits: spec.Limits{Wall: spec.Duration(time.Minute), Output: 100}},
 		{Limits: spec.Limits{Rlimits: map[string]spec.Rlimit{"nofile": {Soft: 100, Hard: 100}}}},
 		{Limits: spec.Limits{Processes: 20}}, {Limits: spec.Limits{Processes: 20}, NoInit: true},

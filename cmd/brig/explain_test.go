@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"brig/internal/test/must"
+	"brig/internal/test/osroot"
 	"brig/nsjail"
 	"brig/nsjail/explain"
 )
@@ -29,7 +29,7 @@ func TestExplainIsRun(t *testing.T) {
 		"--ro-bind " + dir + " /input --memory 64m", "--tmpfs /data", "--user 0:0", "--user 0:0 --pids-limit 50",
 		"--hostname box", "--seccomp unconfined", "--seccomp unconfined --no-init", "--optional overlay", "--env A=b",
 		"--ulimit nofile=64", "--timeout 5s --memory 64m", "--rootfs / --memory 64m", "--cpus 1 --tmpfs /x",
-		"--memory 64m --bind " + dir + " /work --no-init", "--etc " + publicDir(t),
+		"--memory 64m --bind " + dir + " /work --no-init", "--etc " + osroot.PublicEtc(t),
 	} {
 		for _, last := range []string{"--workdir /no/such -- true", "--workdir / -- /no/such"} {
 			args := append(strings.Fields(flags), strings.Fields(last)...)
@@ -59,18 +59,6 @@ func TestExplainIsRun(t *testing.T) {
 	if compared < 40 { // an ordinary user may have no control groups
 		t.Errorf("only %d of the calls could be compared", compared)
 	}
-}
-
-// publicDir returns a directory of /etc that this machine has.
-func publicDir(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"fonts", "ld.so.conf.d", "profile.d", "terminfo"} {
-		if st, err := os.Stat("/etc/" + name); err == nil && st.IsDir() {
-			return name
-		}
-	}
-	t.Fatal("/etc has none of the directories that this test knows")
-	return ""
 }
 
 // freePort returns a TCP port that nothing listens at.

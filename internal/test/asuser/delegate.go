@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // joinVar lists the descriptors by which the third run enters its groups. It is gone once they are used.
@@ -53,6 +54,10 @@ func Delegate(tests string) func(dir string) error {
 	}
 }
 
+// stale is the age from which a group without its process is taken for left behind: the process may be in another pid
+// namespace.
+const stale = time.Hour
+
 // removeOld removes the groups of suites that were killed before they could. One that has processes stays: rmdir(2)
 // refuses it.
 func removeOld(parent string) {
@@ -62,6 +67,10 @@ func removeOld(parent string) {
 	}
 	for _, group := range old {
 		pid := strings.TrimPrefix(filepath.Base(group), "brig-suite-")
+		st, err := os.Stat(group)
+		if err != nil || time.Since(st.ModTime()) < stale {
+			continue
+		}
 		if _, err := os.Stat("/proc/" + pid); errors.Is(err, os.ErrNotExist) {
 			_ = os.Remove(filepath.Join(group, "brig.leaf"))
 			_ = os.Remove(group)

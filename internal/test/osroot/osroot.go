@@ -1,4 +1,4 @@
-// Package osroot has a small root of a machine, for tests that resolve paths.
+// Package osroot has a small root of a machine, for tests that resolve paths, and knows what this machine's may lack.
 package osroot
 
 import (
@@ -30,4 +30,16 @@ func New(t testing.TB) string {
 		must.Do(t, os.Symlink(to, filepath.Join(root, link)))
 	}
 	return root
+}
+
+// PublicEtc returns the name of a directory of public configuration in /etc that this machine has.
+func PublicEtc(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{"fonts", "ld.so.conf.d", "profile.d", "terminfo"} {
+		if st, err := os.Stat("/etc/" + name); err == nil && st.IsDir() {
+			return name
+		}
+	}
+	t.Fatal("/etc has none of the directories that are known here")
+	return ""
 }
