@@ -21,10 +21,19 @@ func Level(s *spec.Spec) string {
 	add(namesSecret(s), "credentials in variables")
 	add(s.Net == spec.NetHost, "the network of the host")
 	add(s.Git == spec.GitRW, "git directories")
-	add(slices.ContainsFunc(s.Protect, func(entry string) bool { return strings.HasPrefix(entry, "!") }),
-		"protected paths")
+	add(unprotected(s), "protected paths")
+	add(slices.Contains(s.Optional, "sockets"), "sockets of the host")
 	add(s.Seccomp != "" && s.Seccomp != "default", "seccomp "+words.Printable(s.Seccomp))
 	return strings.Join(list, ", ")
+}
+
+// unprotected reports whether a jail may write what the host acts on: a directory of the host is writable, and the
+// paths that are protected there by default are not, or not all of them.
+func unprotected(s *spec.Spec) bool {
+	taken := func(entry string) bool { return strings.HasPrefix(entry, "!") }
+	writes := func(m spec.Mount) bool { return m.Writes() && !m.Internal() }
+	return slices.ContainsFunc(s.Mounts, writes) &&
+		(!slices.Contains(s.Protect, spec.ProtectGit) || slices.ContainsFunc(s.Protect, taken))
 }
 
 // namesSecret reports whether a jail has a variable that usually holds a secret. Those by which tools find their caches

@@ -38,13 +38,16 @@ func Parse(command string, own []cli.Flag, args []string, read ReadFunc) (w *Wis
 // finish draws the consequences of all flags, and refuses those of an image that contradict each other.
 func (d *Draft) finish(payload []string) error {
 	w := &d.wish
-	if err := w.Caches.Finish(&w.Spec); err != nil {
-		return err
-	}
 	if w.Spec.Tier == "" {
 		d.protect.byDefault()
-	} else if err := d.sheet.atOwnPaths(); err != nil {
+	}
+	if err := w.Caches.Finish(&w.Spec); err != nil { // it asks what is protected
 		return err
+	}
+	if w.Spec.Tier != "" {
+		if err := d.sheet.atOwnPaths(); err != nil {
+			return err
+		}
 	}
 	if len(payload) > 0 {
 		w.Spec.Args = payload
