@@ -39,9 +39,9 @@ var agents = []agent{
 	{name: "gemini"},
 }
 
-// agents returns a finding for each installed agent: whether brig is its bubblewrap.
-func (f *Facts) agents() (list []Finding) {
-	for _, a := range f.Agents {
+// checkAgents returns a finding for each installed agent: whether brig is its bubblewrap.
+func checkAgents(found []Agent) (list []Finding) {
+	for _, a := range found {
 		for _, rule := range agents {
 			if rule.name == a.Name {
 				list = append(list, rule.judge(&a))

@@ -47,9 +47,7 @@ func TestAgents(t *testing.T) {
 			{"no", "/home/.claude/settings.json, /other/bwrap"}, {"yes", ""}, {"yes", ""}}},
 	} {
 		path := at("bin") + strings.ReplaceAll(":"+c.path, ":/", ":"+dir+"/")
-		f := aMachine()
-		f.Agents = lookAgents(path, dir+c.home)
-		list := f.agents()
+		list := checkAgents(lookAgents(path, dir+c.home))
 		if len(list) != len(c.want) {
 			t.Fatalf("%q: %+v", c.path, list)
 		}

@@ -51,11 +51,11 @@ func lookLinks(h *host.Host) (names []string) {
 	return names
 }
 
-// etc lists configuration of programs that a jail does not show.
-func (f *Facts) etc() (state State, why, fix spec.Text) {
-	if len(f.Etc) == 0 {
+// checkEtc lists configuration of programs that a jail does not show.
+func checkEtc(names []string) (state State, why, fix spec.Text) {
+	if len(names) == 0 {
 		return "", "", ""
 	}
 	return Note, "a jail shows public configuration of /etc, but not what /usr also has links to: " +
-		words.Plain(strings.Join(f.Etc, ", ")), "for programs that need it, brig run " + words.Add("etc", f.Etc...)
+		words.Plain(strings.Join(names, ", ")), "for programs that need it, brig run " + words.Add("etc", names...)
 }

@@ -11,17 +11,24 @@ import (
 	"brig/nsjail/spec"
 )
 
-// cgroups reports which limits a control group can hold here. A jail works without one, but not a limit on memory.
-func (f *Facts) cgroups() (state State, why, fix spec.Text) {
+// Groups is what can be known of the control groups.
+type Groups struct {
+	Layout cgroup.Layout
+	Err    error    // why they could not be read
+	NoFile []string // the mechanisms for which this kernel's version 2 groups have no file
+}
+
+// checkGroups reports which limits a control group can hold here. A jail works without one, but not a limit on memory.
+func checkGroups(g *Groups, uid int) (state State, why, fix spec.Text) {
 	var step *cgroup.StepError
 	switch {
-	case errors.As(f.GroupsErr, &step):
+	case errors.As(g.Err, &step):
 		return Partial, words.Textf("cannot be used: %s: %v", step.Op, step.Err), words.Plain(step.Remedy)
-	case f.GroupsErr != nil:
-		return Partial, words.Textf("cannot be read: %v", f.GroupsErr), ""
+	case g.Err != nil:
+		return Partial, words.Textf("cannot be read: %v", g.Err), ""
 	}
-	held, missing := f.heldLimits()
-	switch why = words.Plain(f.Groups.String()); {
+	held, missing := g.heldLimits()
+	switch why = words.Plain(g.Layout.String()); {
 	case len(held) > 0 && len(missing) > 0:
 		why += words.Textf("; it can hold %s; not %s", strings.Join(held, " "), strings.Join(missing, " "))
 	case len(held) > 0:
@@ -30,17 +37,17 @@ func (f *Facts) cgroups() (state State, why, fix spec.Text) {
 		why += "; no limit on memory, processor share or traffic can be held"
 	}
 	if !slices.Contains(held, "memory") || !slices.Contains(held, "cpus") {
-		return Partial, why, f.groupsFix()
+		return Partial, why, groupsFix(&g.Layout, uid)
 	}
 	return Present, why, ""
 }
 
 // heldLimits returns the mechanisms that a group can and cannot hold, in the order of a report.
-func (f *Facts) heldLimits() (held, missing []string) {
-	p := cgroup.Resolve(cgroup.All(), &f.Groups)
+func (g *Groups) heldLimits() (held, missing []string) {
+	p := cgroup.Resolve(cgroup.All(), &g.Layout)
 	for _, m := range spec.Mechanisms() {
 		switch {
-		case slices.Contains(f.NoFile, m.Name):
+		case slices.Contains(g.NoFile, m.Name):
 			missing = append(missing, m.Name)
 		case p.Enforced[m.Name] != "":
 			held = append(held, m.Name)
@@ -52,10 +59,9 @@ func (f *Facts) heldLimits() (held, missing []string) {
 }
 
 // groupsFix returns the remedy for missing control groups.
-func (f *Facts) groupsFix() spec.Text {
-	l := &f.Groups
+func groupsFix(l *cgroup.Layout, uid int) spec.Text {
 	scope := words.Jail(words.Field("systemd_scope")) + " ..."
-	delegate := words.Plain(host.DelegateCommand(f.UID))
+	delegate := words.Plain(host.DelegateCommand(uid))
 	switch {
 	case l.Mode == cgroup.None:
 		return "mount -t cgroup2 cgroup2 /sys/fs/cgroup"
@@ -63,11 +69,11 @@ func (f *Facts) groupsFix() spec.Text {
 		return "mount -o remount,rw /sys/fs/cgroup; for docker: docker run --cgroupns=private and a writable /sys/fs/cgroup"
 	case l.Why == "" && l.Mode == cgroup.V2:
 		return "boot without cgroup_disable=; on systemd give the unit above Delegate=yes, which hands the controllers on"
-	case f.UID == 0 && l.Systemd:
+	case uid == 0 && l.Systemd:
 		return "systemd-run --scope -p Delegate=yes brig run ..., or " + scope
 	case l.Mode == cgroup.V2 && l.Systemd:
 		return "systemd-run --user --scope -p Delegate=yes brig run ..., or " + scope
-	case l.Systemd && f.UID != 0:
+	case l.Systemd && uid != 0:
 		return delegate + "; or boot with systemd.unified_cgroup_hierarchy=1, and write " + scope
 	}
 	return delegate

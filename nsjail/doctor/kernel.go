@@ -24,12 +24,12 @@ func kernelNeeds() []kernelNeed {
 	}
 }
 
-func (f *Facts) kernel() (state State, why, fix spec.Text) {
+func checkKernel(release string) (state State, why, fix spec.Text) {
 	var k host.Kernel
-	if _, err := fmt.Sscanf(f.Release, "%d.%d", &k.Major, &k.Minor); err != nil {
-		return Partial, words.Textf("the release %s is not a number", words.Quote(f.Release)), ""
+	if _, err := fmt.Sscanf(release, "%d.%d", &k.Major, &k.Minor); err != nil {
+		return Partial, words.Textf("the release %s is not a number", words.Quote(release)), ""
 	}
-	why = "Linux " + words.Plain(strings.Trim(words.Quote(f.Release), `"`))
+	why = "Linux " + words.Plain(strings.Trim(words.Quote(release), `"`))
 	if least := host.MinKernel; !k.AtLeast(least.Major, least.Minor) {
 		return Missing, words.Textf("%s is older than %d.%d, which mount_setattr(2) needs", why, least.Major, least.Minor),
 			words.Textf("boot Linux %d.%d or newer", least.Major, least.Minor)
@@ -46,17 +46,18 @@ func (f *Facts) kernel() (state State, why, fix spec.Text) {
 	return Present, why, ""
 }
 
-func (f *Facts) overlay() (state State, why, fix spec.Text) {
-	if f.Host == nil {
+// checkOverlay reports how /usr is shown: by is what a jail had of it, if one was made.
+func checkOverlay(h *host.Host, by spec.Text) (state State, why, fix spec.Text) {
+	if h == nil {
 		return "", "", ""
 	}
-	lacks := f.Host.Missing["overlay"].String()
-	for _, d := range f.Host.System {
+	lacks := h.Missing["overlay"].String()
+	for _, d := range h.System {
 		if lacks == "" && d.Link == "" {
 			lacks = d.NoOverlay
 		}
 	}
-	if by := f.Default.Enforced["overlay"]; lacks == "" && strings.HasPrefix(by.String(), "bind") {
+	if lacks == "" && strings.HasPrefix(by.String(), "bind") {
 		lacks = strings.TrimSuffix(strings.TrimPrefix(by.String(), "bind ("), ")")
 	}
 	switch {
@@ -74,32 +75,31 @@ func (f *Facts) overlay() (state State, why, fix spec.Text) {
 		"and " + words.Field("rootfs.writable") + " does not work", fix
 }
 
-func (f *Facts) idmap() (state State, why, fix spec.Text) {
-	t := &f.Shared
+func checkIDMap(h *host.Host, t *Trials) (state State, why, fix spec.Text) {
 	switch {
-	case f.Host == nil || !f.Host.Drop:
+	case h == nil || !h.Drop:
 		return Present, "not needed: what a payload writes belongs to the caller", ""
-	case f.Host.Missing["idmap"] != "":
-		return Partial, f.Host.Missing["idmap"] + ", so a payload of root's is on the host the owner of what it " +
+	case h.Missing["idmap"] != "":
+		return Partial, h.Missing["idmap"] + ", so a payload of root's is on the host the owner of what it " +
 				"may write to, and cannot write to what is root's",
 			"chown what is to be shared writably, or give the container both: docker run " +
 				"--cap-add SYS_ADMIN --cap-add SYS_PTRACE ..."
-	case t.Works():
+	case t.Shared.Works():
 		return Present, "the current directory can be shared writably; new files belong to its owner", ""
-	case t.Tried && f.Default.Works():
-		return Partial, "the current directory cannot be shared writably: " + words.Message(t.Err),
+	case t.Shared.Tried && t.Default.Works():
+		return Partial, "the current directory cannot be shared writably: " + words.Message(t.Shared.Err),
 			"share a directory of ext4, xfs, btrfs or tmpfs without other mounts below it, or run brig as its owner"
 	}
 	return Note, "not tried, since no jail works", ""
 }
 
-func (f *Facts) seccomp() (state State, why, fix spec.Text) {
-	actions, ok := f.Files["/proc/sys/kernel/seccomp/actions_avail"]
+func checkSeccomp(m *Machine, works bool) (state State, why, fix spec.Text) {
+	actions, ok := m.Files["/proc/sys/kernel/seccomp/actions_avail"]
 	switch {
 	case ok:
-	case f.Default.Works():
+	case works:
 		return Present, "filters work; the list of actions is hidden", ""
-	case f.seccompMode() != "" || !f.has("/proc/self/status"):
+	case m.seccompMode() != "" || !m.has("/proc/self/status"):
 		return Note, "the list of actions is hidden", ""
 	default:
 		return Missing, "the kernel has no system-call filters", "boot a kernel with CONFIG_SECCOMP_FILTER=y"
@@ -107,6 +107,6 @@ func (f *Facts) seccomp() (state State, why, fix spec.Text) {
 	return Present, "actions " + words.Plain(words.Quote(strings.TrimSpace(actions))), ""
 }
 
-func (f *Facts) library() (state State, why, fix spec.Text) {
-	return Present, "version " + words.Plain(f.Libseccomp) + " is part of this binary", ""
+func checkLibrary(version string) (state State, why, fix spec.Text) {
+	return Present, "version " + words.Plain(version) + " is part of this binary", ""
 }

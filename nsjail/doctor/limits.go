@@ -17,13 +17,13 @@ func namespaceKinds() []string { return []string{"user", "mnt", "pid", "net", "i
 // fewJails is the limit on namespaces or processes below which doctor notes that few jails can run.
 const fewJails = 64
 
-func (f *Facts) namespaceLimits() (state State, why, fix spec.Text) {
+func checkNamespaces(m *Machine) (state State, why, fix spec.Text) {
 	var low, set []string
 	state = Present
 	least := int64(-1)
 	for _, k := range namespaceKinds() {
 		name := "user.max_" + k + "_namespaces"
-		v, err := strconv.ParseInt(f.sysctl(name), 10, 64)
+		v, err := strconv.ParseInt(m.sysctl(name), 10, 64)
 		if err != nil {
 			continue // hidden, or not in this kernel
 		}
@@ -47,12 +47,12 @@ func (f *Facts) namespaceLimits() (state State, why, fix spec.Text) {
 	return state, words.Plain(strings.Join(low, ", ")), words.Plain("sysctl -w " + strings.Join(set, " "))
 }
 
-func (f *Facts) limits() (state State, why, fix spec.Text) {
-	if f.Host == nil {
+func checkLimits(h *host.Host) (state State, why, fix spec.Text) {
+	if h == nil {
 		return "", "", ""
 	}
 	get := func(name string) (v int64, text string) {
-		v, ok := f.Host.HardLimits[name]
+		v, ok := h.HardLimits[name]
 		if !ok || v < 0 {
 			return math.MaxInt64, "unlimited"
 		}
@@ -97,15 +97,15 @@ func (f *Facts) limits() (state State, why, fix spec.Text) {
 
 const corePattern = "kernel.core_pattern"
 
-// core reports whether the kernel starts a program of the host, or connects to one, after a crash: core(5).
-func (f *Facts) core() (state State, why, fix spec.Text) {
-	switch pattern := f.sysctl(corePattern); {
+// checkCore reports whether the kernel starts a program of the host, or connects to one, after a crash: core(5).
+func checkCore(m *Machine, h *host.Host) (state State, why, fix spec.Text) {
+	switch pattern := m.sysctl(corePattern); {
 	case strings.HasPrefix(pattern, "@"): // Linux 6.16
 		return Partial, corePattern + " is a socket, and no limit keeps a crash in a jail from it",
 			"sysctl -w " + corePattern + "=core"
 	case !strings.HasPrefix(pattern, "|"):
 		return "", "", ""
-	case f.Host != nil && f.Host.HardLimits["core"] == 0:
+	case h != nil && h.HardLimits["core"] == 0:
 		return Partial, corePattern + " starts a program as root for a crash in a jail, too: the hard limit on core dumps " +
 			"is 0, and at 1 it would not", "ulimit -Hc 1 as root, or LimitCORE=1 in the unit"
 	}
@@ -113,8 +113,8 @@ func (f *Facts) core() (state State, why, fix spec.Text) {
 		" starts a program as root for a crash, but for none in a jail: RLIMIT_CORE is 1 there", ""
 }
 
-func (f *Facts) memory() (state State, why, fix spec.Text) {
-	_, text, _ := strings.Cut(f.Files["/proc/meminfo"], "MemAvailable:")
+func checkMemory(meminfo string) (state State, why, fix spec.Text) {
+	_, text, _ := strings.Cut(meminfo, "MemAvailable:")
 	var kib int64
 	if n, _ := fmt.Sscanf(text, "%d kB", &kib); n != 1 {
 		return Note, "unknown", ""
@@ -129,20 +129,22 @@ func (f *Facts) memory() (state State, why, fix spec.Text) {
 	return Note, why, ""
 }
 
-func (f *Facts) landlock() (state State, why, fix spec.Text) {
-	if f.LandlockABI <= 0 {
+func checkLandlock(abi int) (state State, why, fix spec.Text) {
+	if abi <= 0 {
 		return Note, "this kernel has none, or it is off: jails do without a second fence", ""
 	}
 	tier := words.Set("tier", spec.TierProcess)
-	why = words.Textf("ABI %d: a second fence around each jail", f.LandlockABI)
-	if f.hasTier() {
+	why = words.Textf("ABI %d: a second fence around each jail", abi)
+	if hasTier(abi) {
 		return Note, why + "; it permits jails without namespaces, too: " + tier, ""
 	}
 	return Note, why + "; " + tier + ", without namespaces, needs ABI 6 (Linux 6.12)", ""
 }
 
-func (f *Facts) yama() (state State, why, fix spec.Text) {
-	switch v := f.sysctl("kernel.yama.ptrace_scope"); v {
+func hasTier(abi int) bool { return (&host.Machine{Landlock: abi}).HasTier() }
+
+func checkYama(m *Machine) (state State, why, fix spec.Text) {
+	switch v := m.sysctl("kernel.yama.ptrace_scope"); v {
 	case "":
 		why = "no Yama here: a jail's processes may trace each other, and nobody outside"
 	case "0":
@@ -154,15 +156,15 @@ func (f *Facts) yama() (state State, why, fix spec.Text) {
 	return Note, why, ""
 }
 
-func (f *Facts) tiocsti() (state State, why, fix spec.Text) {
-	if f.sysctl("dev.tty.legacy_tiocsti") == "0" {
+func checkTIOCSTI(m *Machine) (state State, why, fix spec.Text) {
+	if m.sysctl("dev.tty.legacy_tiocsti") == "0" {
 		return Present, "the kernel refuses TIOCSTI to everybody", ""
 	}
 	return Note, "the kernel permits TIOCSTI; a jail has no terminal of yours to use it on", ""
 }
 
-func (f *Facts) vsock() (state State, why, fix spec.Text) {
-	if f.has("/dev/vsock") || strings.Contains(f.Files["/proc/net/protocols"], "AF_VSOCK") {
+func checkVsock(m *Machine) (state State, why, fix spec.Text) {
+	if m.has("/dev/vsock") || strings.Contains(m.Files["/proc/net/protocols"], "AF_VSOCK") {
 		return Note, "this machine has AF_VSOCK, which a network namespace does not confine before Linux 7.0; the default " +
 			"filter refuses it", ""
 	}

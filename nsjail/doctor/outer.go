@@ -9,28 +9,28 @@ import (
 )
 
 // outer returns the name of the container or sandbox that this process runs in, and the evidence; "" for none.
-func (f *Facts) outer() (kind, by string) {
-	release := strings.ToLower(f.Release)
-	pid1 := f.file("/proc/1/environ")
-	systemd := f.file("/run/systemd/container") // written by systemd for everybody to read
+func (m *Machine) outer() (kind, by string) {
+	release := strings.ToLower(m.Release)
+	pid1 := m.file("/proc/1/environ")
+	systemd := m.file("/run/systemd/container") // written by systemd for everybody to read
 	if systemd == "" {
 		systemd = strings.TrimPrefix(pid1, "container=")
 	}
-	groups := f.Files["/proc/self/cgroup"]
+	groups := m.Files["/proc/self/cgroup"]
 	switch {
-	case strings.Contains(release, "gvisor") || strings.Contains(f.Version, "Sun Jan 10 15:06:54 PST 2016"):
+	case strings.Contains(release, "gvisor") || strings.Contains(m.Version, "Sun Jan 10 15:06:54 PST 2016"):
 		return "gVisor", "the kernel's version"
 	case strings.HasSuffix(release, "-microsoft"): // WSL 2 has -microsoft-standard-WSL2
 		return "WSL 1", "the kernel's release"
-	case f.file("/proc/1/comm") == "brig-launcher": // init is a fork of it
+	case m.file("/proc/1/comm") == "brig-launcher": // init is a fork of it
 		return "brig", "the name of process 1"
-	case f.Env["KUBERNETES_SERVICE_HOST"] != "":
+	case m.Env["KUBERNETES_SERVICE_HOST"] != "":
 		return "kubernetes", "KUBERNETES_SERVICE_HOST"
 	case strings.Contains(groups, "/kubepods"):
 		return "kubernetes", "/proc/self/cgroup"
-	case f.has("/run/.containerenv"):
+	case m.has("/run/.containerenv"):
 		return "podman", "/run/.containerenv"
-	case f.has("/.dockerenv"):
+	case m.has("/.dockerenv"):
 		return "docker", "/.dockerenv"
 	case strings.Contains(groups, "/docker/") || strings.Contains(groups, "/docker-"):
 		return "docker", "/proc/self/cgroup"
@@ -68,42 +68,42 @@ func outerFix(kind string) spec.Text {
 	return "run brig outside of that sandbox, or let its filter pass clone3, mount, pivot_root and keyctl"
 }
 
-func (f *Facts) container() (state State, why, fix spec.Text) {
-	kind, by := f.outer()
+func checkContainer(m *Machine, works bool) (state State, why, fix spec.Text) {
+	kind, by := m.outer()
 	if kind == "" {
 		return Note, "no sign of an outer container", ""
 	}
 	// a file such as /.dockerenv proves little by itself: machines are made of images too
-	if masked := host.NoProc([]byte(f.Files["/proc/self/mountinfo"])) != ""; !f.Default.Works() &&
-		(masked || f.seccompMode() == "2" || f.confined()) {
+	if masked := host.NoProc([]byte(m.Files["/proc/self/mountinfo"])) != ""; !works &&
+		(masked || m.seccompMode() == "2" || m.confined()) {
 		fix = outerFix(kind)
 	}
 	return Note, words.Textf("this looks like %s (by %s)", words.Quote(kind), by), fix
 }
 
-func (f *Facts) outerFilter() (state State, why, fix spec.Text) {
-	kind, _ := f.outer()
+func checkOuterFilter(m *Machine, t *Trials) (state State, why, fix spec.Text) {
+	kind, _ := m.outer()
 	switch {
-	case f.seccompMode() != "2":
+	case m.seccompMode() != "2":
 		return Present, "no seccomp filter is in force yet", ""
-	case f.Default.Works():
+	case t.Default.Works():
 		return Present, "an outer filter is in force, and it permits what a default jail does", ""
-	case f.Relaxed.Works():
+	case t.Relaxed.Works():
 		return Partial, "an outer filter is in force; it permits a jail without what " + words.Field("optional") +
 			" spares", outerFix(kind)
 	}
 	return Partial, "an outer filter is in force; it may be what forbids the jail", outerFix(kind)
 }
 
-func (f *Facts) lsm() (state State, why, fix spec.Text) {
+func checkLSM(m *Machine) (state State, why, fix spec.Text) {
 	why = "no label"
-	if label := f.label(); label != "" {
+	if label := m.label(); label != "" {
 		why = "the label of this process is " + words.Plain(words.Quote(strings.TrimRight(label, "\x00")))
 	}
-	if v := f.sysctl(host.AppArmorSwitch); v != "" {
+	if v := m.sysctl(host.AppArmorSwitch); v != "" {
 		why += "; " + host.AppArmorSwitch + " is " + words.Plain(words.Quote(v))
 	}
-	switch f.file(selinuxEnforce) {
+	switch m.file(selinuxEnforce) {
 	case "1":
 		why += "; SELinux is enforcing"
 	case "0":

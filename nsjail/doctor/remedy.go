@@ -115,9 +115,9 @@ func noRoom() spec.Text {
 
 // OrTier adds to the remedy of a failure that only a jail with namespaces meets that there is one without.
 func OrTier(e *spec.Error, h *host.Host) *spec.Error {
-	f := &Facts{Default: Trial{Tried: true, Err: e}}
+	t := &Trials{Default: Trial{Tried: true, Err: e}}
 	forbidden := []syscall.Errno{unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS}
-	if f.userFailed() && h.HasTier() && slices.Contains(forbidden, e.Errno) {
+	if t.userFailed() && h.HasTier() && slices.Contains(forbidden, e.Errno) {
 		e.Remedy += "; " + host.OrTier()
 	}
 	return e

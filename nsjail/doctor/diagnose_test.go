@@ -2,16 +2,11 @@ package doctor
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"brig/cgroup"
-	"brig/internal/test/must"
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
@@ -22,16 +17,16 @@ const plainMounts = "22 27 0:21 / /proc rw,relatime - proc proc rw\n27 1 254:0 /
 // aMachine is an invented one where everything works; change what a test is about.
 func aMachine() *Facts {
 	return &Facts{
-		Release: "6.12.5", Version: "#1 SMP", UID: 1000, Exe: "/usr/local/bin/brig", Env: map[string]string{}, Libseccomp: "2.5.4",
-		Files: map[string]string{
+		Machine: Machine{Release: "6.12.5", Version: "#1 SMP", UID: 1000, Exe: "/usr/local/bin/brig", Env: map[string]string{}, Files: map[string]string{
 			"/proc/self/status": "Name:\tbrig\nSeccomp:\t0\n", "/proc/self/uid_map": "0 0 4294967295\n", "/proc/self/mountinfo": plainMounts,
 			"/proc/self/attr/current": "unconfined\n", "/proc/meminfo": "MemAvailable: 8000000 kB\n",
 			"/proc/sys/kernel/seccomp/actions_avail": "kill_process kill_thread trap errno user_notif trace log allow\n",
 			"/proc/sys/user/max_user_namespaces":     "96365\n", "/proc/sys/user/max_mnt_namespaces": "96365\n",
-		},
-		Host:    &host.Host{Machine: host.Machine{Missing: map[string]spec.Text{}}, Caller: host.Caller{UID: 1000, HardLimits: map[string]int64{"nofile": 1048576, "nproc": 96365}}},
-		Groups:  cgroup.Layout{Mode: cgroup.V2, Group: "/a", Dir: "/sys/fs/cgroup/a", Enabled: []string{"cpu", "io", "memory", "pids"}, Delegated: true},
-		Default: Trial{Tried: true, Millis: 4, Enforced: map[string]spec.Text{"overlay": "private overlays"}},
+		}},
+		Libseccomp: "2.5.4",
+		Host:       &host.Host{Machine: host.Machine{Missing: map[string]spec.Text{}}, Caller: host.Caller{UID: 1000, HardLimits: map[string]int64{"nofile": 1048576, "nproc": 96365}}},
+		Groups:     Groups{Layout: cgroup.Layout{Mode: cgroup.V2, Group: "/a", Dir: "/sys/fs/cgroup/a", Enabled: []string{"cpu", "io", "memory", "pids"}, Delegated: true}},
+		Trials:     Trials{Default: Trial{Tried: true, Millis: 4, Enforced: map[string]spec.Text{"overlay": "private overlays"}}},
 	}
 }
 
@@ -164,17 +159,17 @@ func TestDiagnose(t *testing.T) {
 		}(), []want{{"idmap", Partial, "invalid argument", "ext4"}}},
 		{"no delegation", func() *Facts {
 			f := aMachine()
-			f.Groups = cgroup.Layout{Mode: cgroup.V2, Group: "/", Why: "denied", Denied: map[string]string{"": "denied"}, Systemd: true}
+			f.Groups.Layout = cgroup.Layout{Mode: cgroup.V2, Group: "/", Why: "denied", Denied: map[string]string{"": "denied"}, Systemd: true}
 			return f
 		}(),
 			[]want{{"cgroup", Partial, "not delegated: denied; no limit", "systemd-run --user --scope -p Delegate=yes"}}},
-		{"a kernel without zswap", func() *Facts { f := aMachine(); f.NoFile = []string{"memory_zswap"}; return f }(),
+		{"a kernel without zswap", func() *Facts { f := aMachine(); f.Groups.NoFile = []string{"memory_zswap"}; return f }(),
 			[]want{{"cgroup", Present, "; not memory_zswap", ""}}},
-		{"groups that cannot be read", func() *Facts { f := aMachine(); f.GroupsErr = errors.New("no"); return f }(),
+		{"groups that cannot be read", func() *Facts { f := aMachine(); f.Groups.Err = errors.New("no"); return f }(),
 			[]want{{"cgroup", Partial, "cannot be read: no", ""}}},
 		{"a group that cannot be made", func() *Facts {
 			f := aMachine()
-			f.GroupsErr = &cgroup.StepError{Op: "mkdir x", Err: syscall.EROFS, Remedy: "mend it"}
+			f.Groups.Err = &cgroup.StepError{Op: "mkdir x", Err: syscall.EROFS, Remedy: "mend it"}
 			return f
 		}(), []want{{"cgroup", Partial, "mkdir x: read-only file system", "mend it"}}},
 		{"no seccomp", func() *Facts {
@@ -225,44 +220,5 @@ func TestAppArmorProfile(t *testing.T) {
 		if !strings.Contains(got, part) {
 			t.Errorf("%s lacks %s", got, part)
 		}
-	}
-}
-
-func TestContainerOf(t *testing.T) {
-	for env, want := range map[string]string{"": "", "A=1\x00container=lxc\x00API_KEY=secret\x00": "container=lxc", "API_KEY=secret\x00xcontainer=a": ""} {
-		if got := containerOf(env); got != want {
-			t.Errorf("%q: got %q", env, got)
-		}
-	}
-}
-
-// TestWithin: a reading that hangs is abandoned and named.
-func TestWithin(t *testing.T) {
-	f, hang := &Facts{}, make(chan bool)
-	defer close(hang)
-	readWithin(f, "a dead file system", time.Millisecond, func() bool { return <-hang }, func(bool) { t.Error("it has answered") })
-	readWithin(f, "quick", time.Minute, func() int { return 7 }, func(v int) { f.LandlockABI = v })
-	if len(f.Unread) != 1 || f.Unread[0] != "a dead file system" || f.LandlockABI != 7 {
-		t.Errorf("got %+v", f)
-	}
-}
-
-// TestWithoutFile: the files of a version 2 group show which limits the kernel has.
-func TestWithoutFile(t *testing.T) {
-	l := &cgroup.Layout{Mode: cgroup.V2, Dir: t.TempDir()}
-	if got := withoutFile(l); got != nil {
-		t.Errorf("the root of the tree: got %q", got)
-	}
-	for _, row := range append(spec.LimitTable(), spec.Limit{Files: "cgroup.type"}) {
-		for _, name := range strings.Fields(row.Files) {
-			must.Do(t, os.WriteFile(filepath.Join(l.Dir, name), nil, 0o600))
-		}
-	}
-	if got := withoutFile(l); got != nil {
-		t.Errorf("with every file: got %q", got)
-	}
-	must.Do(t, os.Remove(filepath.Join(l.Dir, "memory.zswap.max")))
-	if got := withoutFile(l); !slices.Equal(got, []string{"memory_zswap"}) {
-		t.Errorf("got %q", got)
 	}
 }
