@@ -2,7 +2,6 @@ package rootfs
 
 import (
 	"encoding/binary"
-	"path"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -11,6 +10,12 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// writer appends system calls to a program, under the label of a step. It knows nothing of a tree.
+type writer struct {
+	*program.Program
+	label string
+}
 
 func octal(m uint32) program.Arg { return program.Named(m, "0"+strconv.FormatUint(uint64(m), 8)) }
 
@@ -46,7 +51,7 @@ func attrString(a uint64) string {
 
 // setattr appends mount_setattr(2), Linux 5.12: it sets attributes of the mount at a path and, with AT_RECURSIVE, of
 // all mounts below it.
-func (b *builder) setattr(at program.Arg, p string, attr uint64, flags int) {
+func (w *writer) setattr(at program.Arg, p string, attr uint64, flags int) {
 	buf := make([]byte, int(unsafe.Sizeof(unix.MountAttr{})))
 	binary.NativeEndian.PutUint64(buf, attr)
 	text := "0"
@@ -56,36 +61,36 @@ func (b *builder) setattr(at program.Arg, p string, attr uint64, flags int) {
 	case unix.AT_EMPTY_PATH | unix.AT_RECURSIVE:
 		text = "AT_EMPTY_PATH|AT_RECURSIVE"
 	}
-	b.Add(b.label, unix.SYS_MOUNT_SETATTR, at, program.Str(p), program.Named(flags, text),
+	w.Add(w.label, unix.SYS_MOUNT_SETATTR, at, program.Str(p), program.Named(flags, text),
 		program.Struct(buf, showAttr), program.Int(len(buf)))
 }
 
 // newMount makes a detached mount by fsopen(2), fsconfig(2) and fsmount(2), Linux 5.2. An option without a value is a
 // flag.
-func (b *builder) newMount(fstype string, attr uint64, options ...[2]string) program.Slot {
+func (w *writer) newMount(fstype string, attr uint64, options ...[2]string) program.Slot {
 	const setFlag, setString, cmdCreate = 0, 1, 6
-	fs := b.Open(b.label, unix.SYS_FSOPEN, program.Str(fstype), program.Named(unix.FSOPEN_CLOEXEC, "FSOPEN_CLOEXEC"))
+	fs := w.Open(w.label, unix.SYS_FSOPEN, program.Str(fstype), program.Named(unix.FSOPEN_CLOEXEC, "FSOPEN_CLOEXEC"))
 	for _, o := range options {
 		if o[1] == "" {
-			b.Add(b.label, unix.SYS_FSCONFIG, fs.Arg(), program.Named(setFlag, "FSCONFIG_SET_FLAG"), program.Str(o[0]),
+			w.Add(w.label, unix.SYS_FSCONFIG, fs.Arg(), program.Named(setFlag, "FSCONFIG_SET_FLAG"), program.Str(o[0]),
 				program.Named(0, "NULL"), program.Int(0))
 			continue
 		}
-		b.Add(b.label, unix.SYS_FSCONFIG, fs.Arg(), program.Named(setString, "FSCONFIG_SET_STRING"), program.Str(o[0]),
+		w.Add(w.label, unix.SYS_FSCONFIG, fs.Arg(), program.Named(setString, "FSCONFIG_SET_STRING"), program.Str(o[0]),
 			program.Str(o[1]), program.Int(0))
 	}
-	b.Add(b.label, unix.SYS_FSCONFIG, fs.Arg(), program.Named(cmdCreate, "FSCONFIG_CMD_CREATE"), program.Named(0, "NULL"),
+	w.Add(w.label, unix.SYS_FSCONFIG, fs.Arg(), program.Named(cmdCreate, "FSCONFIG_CMD_CREATE"), program.Named(0, "NULL"),
 		program.Named(0, "NULL"), program.Int(0))
-	m := b.Open(b.label, unix.SYS_FSMOUNT, fs.Arg(), program.Named(unix.FSMOUNT_CLOEXEC, "FSMOUNT_CLOEXEC"),
+	m := w.Open(w.label, unix.SYS_FSMOUNT, fs.Arg(), program.Named(unix.FSMOUNT_CLOEXEC, "FSMOUNT_CLOEXEC"),
 		program.Named(attr, attrString(attr)))
-	b.Program.Close(b.label, fs)
+	w.Program.Close(w.label, fs)
 	return m
 }
 
 // mountAt mounts a file system at a path below the working directory by mount(2), which takes one operation instead of
 // eight. It is used only for a tree built by brig in a mount namespace without the host's mounts, where the path cannot
 // change its meaning.
-func (b *builder) mountAt(fstype, target string, attr uint64, options ...[2]string) {
+func (w *writer) mountAt(fstype, target string, attr uint64, options ...[2]string) {
 	var data []string
 	for _, o := range options {
 		data = append(data, strings.TrimSuffix(o[0]+"="+o[1], "="))
@@ -101,15 +106,12 @@ func (b *builder) mountAt(fstype, target string, attr uint64, options ...[2]stri
 			flags, names = flags|f.flag, append(names, f.name)
 		}
 	}
-	b.Add(b.label, unix.SYS_MOUNT, program.Str("none"), program.Str(target), program.Str(fstype),
+	w.Add(w.label, unix.SYS_MOUNT, program.Str("none"), program.Str(target), program.Str(fstype),
 		program.Named(flags, strings.Join(names, "|")), program.Str(strings.Join(data, ",")))
 }
 
-// brief reports whether mountAt is sufficient.
-func (b *builder) brief() bool { return b.ours && b.spec.Over }
-
-func (b *builder) newTmpfs(size, inodes int64, mode uint32, attr uint64) program.Slot {
-	return b.newMount("tmpfs", attr, tmpfsOptions(size, inodes, mode)...)
+func (w *writer) newTmpfs(size, inodes int64, mode uint32, attr uint64) program.Slot {
+	return w.newMount("tmpfs", attr, tmpfsOptions(size, inodes, mode)...)
 }
 
 func tmpfsOptions(size, inodes int64, mode uint32) [][2]string {
@@ -128,41 +130,24 @@ func clone(more int, text string) program.Arg {
 
 // tree clones the mounts at a source (open_tree(2), Linux 5.2) and sets their attributes, recursively: the submounts of
 // a read-only bind must not stay writable.
-func (b *builder) tree(s *Source, attr uint64) program.Slot {
+func (w *writer) tree(s *Source, attr uint64) program.Slot {
 	if s.Passed {
 		return s.FD
 	}
 	flags := cloneAll()
 	var t program.Slot
 	if s.Ino == 0 {
-		t = b.Open(b.label, unix.SYS_OPEN_TREE, program.CWD(), program.Str(s.Path), flags)
+		t = w.Open(w.label, unix.SYS_OPEN_TREE, program.CWD(), program.Str(s.Path), flags)
 	} else {
-		fd := b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str(s.Path), oPath(0), program.Int(0))
-		b.Add(b.label, program.Same, fd.Arg(), program.Int(s.Dev), program.Int(s.Ino))
-		t = b.Open(b.label, unix.SYS_OPEN_TREE, fd.Arg(), program.Str(""), flags)
-		b.Program.Close(b.label, fd)
+		fd := w.Open(w.label, unix.SYS_OPENAT, program.CWD(), program.Str(s.Path), oPath(0), program.Int(0))
+		w.Add(w.label, program.Same, fd.Arg(), program.Int(s.Dev), program.Int(s.Ino))
+		t = w.Open(w.label, unix.SYS_OPEN_TREE, fd.Arg(), program.Str(""), flags)
+		w.Program.Close(w.label, fd)
 	}
 	if attr != 0 {
-		b.setattr(t.Arg(), "", attr, unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
+		w.setattr(t.Arg(), "", attr, unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	}
 	return t
-}
-
-// at opens a path of the new root with openat2(2): the lookup cannot leave the root by a symbolic link, "..", or
-// procfs.
-func (b *builder) at(p string, flags uint64, mode uint32) program.Slot {
-	how := make([]byte, int(unsafe.Sizeof(unix.OpenHow{})))
-	binary.NativeEndian.PutUint64(how, flags|unix.O_CLOEXEC)
-	binary.NativeEndian.PutUint64(how[8:], uint64(mode))
-	binary.NativeEndian.PutUint64(how[16:], resolve)
-	if b.noLinks {
-		binary.NativeEndian.PutUint64(how[16:], resolve|unix.RESOLVE_NO_SYMLINKS)
-	}
-	if p == "" {
-		p = "."
-	}
-	return b.Open(b.label, unix.SYS_OPENAT2, b.root.Arg(), program.Str(p),
-		program.Struct(how, showHow), program.Int(len(how)))
 }
 
 // showHow formats a struct open_how.
@@ -190,70 +175,18 @@ func showAttr(b []byte) string {
 	return "{attr_set=" + attrString(binary.NativeEndian.Uint64(b)) + "}"
 }
 
-// parents makes the directories above p that do not exist. A component that is a symbolic link is followed inside the
-// root, so /var/run -> /run works.
-func (b *builder) parents(p string) {
-	if dir := path.Dir(p); dir != "." {
-		b.mkdir(dir, 0o755)
-	}
-}
-
-func (b *builder) mkdir(p string, mode uint32) {
-	if p == "." || b.made[p] {
-		return
-	}
-	b.parents(p)
-	b.made[p] = true
-	dir, name := path.Split(p)
-	if dir == "" || b.ours {
-		b.Add(b.label, unix.SYS_MKDIRAT, b.root.Arg(), program.Str(p), octal(mode)).May(unix.EEXIST)
-		return
-	}
-	fd := b.at(path.Clean(dir), unix.O_PATH, 0)
-	b.Add(b.label, unix.SYS_MKDIRAT, fd.Arg(), program.Str(name), octal(mode)).May(unix.EEXIST)
-	b.Program.Close(b.label, fd)
-}
-
-// point creates a mount point of the right kind if it is missing, and opens it.
-func (b *builder) point(p string, dir bool) program.Slot {
-	if dir {
-		b.mkdir(p, 0o755)
-	} else {
-		b.parents(p)
-		fd := b.at(path.Dir(p), unix.O_PATH, 0)
-		b.Add(b.label, unix.SYS_MKNODAT, fd.Arg(), program.Str(path.Base(p)), regular(), program.Int(0)).May(unix.EEXIST)
-		b.Program.Close(b.label, fd)
-	}
-	return b.at(p, unix.O_PATH, 0)
-}
-
-// make creates a mount point in a tree built by brig if it is missing. The entries of procfs exist already.
-func (b *builder) make(p string, dir bool) {
-	switch {
-	case b.procIs != "" && strings.HasPrefix(p, b.procIs+"/"):
-	case dir:
-		b.mkdir(p, 0o755)
-	default:
-		b.parents(p)
-		b.Add(b.label, unix.SYS_MKNODAT, b.root.Arg(), program.Str(p), regular(), program.Int(0)).May(unix.EEXIST)
-	}
-}
-
-// attach attaches a detached mount at a path of the new root.
-func (b *builder) attach(m program.Slot, p string, dir bool) {
-	if b.ours {
-		b.make(p, dir)
-		b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), b.root.Arg(), program.Str(p), fromEmpty())
-		return
-	}
-	t := b.point(p, dir)
-	b.attachTo(m, t)
-	b.Program.Close(b.label, t)
-}
-
 // attachTo attaches a detached mount to an open mount point, above existing mounts.
-func (b *builder) attachTo(m, point program.Slot) {
-	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), point.Arg(), program.Str(""),
+func (w *writer) attachTo(m, point program.Slot) {
+	w.Add(w.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), point.Arg(), program.Str(""),
 		program.Named(unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH,
 			"MOVE_MOUNT_F_EMPTY_PATH|MOVE_MOUNT_T_EMPTY_PATH"))
 }
+
+// bind appends mount(2) MS_BIND for a path below the working directory, in a tree built by brig. It saves two
+// operations over open_tree(2) and move_mount(2) for a mount that needs no attributes.
+func (w *writer) bind(from, to string) {
+	null := program.Named(0, "NULL")
+	w.Add(w.label, unix.SYS_MOUNT, program.Str(from), program.Str(to), null, program.Named(unix.MS_BIND, "MS_BIND"), null)
+}
+
+func detach() program.Arg { return program.Named(unix.MNT_DETACH, "MNT_DETACH") }

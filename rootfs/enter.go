@@ -28,12 +28,15 @@ func (t *Tree) Enter() {
 	b.enter(b.staging.Arg())
 }
 
-func (b *builder) enter(staging program.Arg) {
-	b.Add(b.label, unix.SYS_FCHDIR, staging)
-	b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str(putOld), octal(0o700))
-	b.Add(b.label, unix.SYS_PIVOT_ROOT, program.Str("."), program.Str(putOld))
-	b.Add(b.label, unix.SYS_UMOUNT2, program.Str(putOld), detach())
-	b.Add(b.label, unix.SYS_UNLINKAT, program.CWD(), program.Str(putOld), program.Named(unix.AT_REMOVEDIR, "AT_REMOVEDIR"))
+// putOld is the directory for the host's root before it is detached: pivot_root(2).
+const putOld = ".put_old"
+
+func (w *writer) enter(staging program.Arg) {
+	w.Add(w.label, unix.SYS_FCHDIR, staging)
+	w.Add(w.label, unix.SYS_MKDIRAT, program.CWD(), program.Str(putOld), octal(0o700))
+	w.Add(w.label, unix.SYS_PIVOT_ROOT, program.Str("."), program.Str(putOld))
+	w.Add(w.label, unix.SYS_UMOUNT2, program.Str(putOld), detach())
+	w.Add(w.label, unix.SYS_UNLINKAT, program.CWD(), program.Str(putOld), program.Named(unix.AT_REMOVEDIR, "AT_REMOVEDIR"))
 }
 
 // Seal makes the root read-only and closes its descriptor.
@@ -52,5 +55,3 @@ func (t *Tree) Seal() {
 	}
 	b.Program.Close(b.label, b.root)
 }
-
-func detach() program.Arg { return program.Named(unix.MNT_DETACH, "MNT_DETACH") }

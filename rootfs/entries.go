@@ -63,11 +63,11 @@ func (b *builder) entry(e *Entry) {
 		b.sealed(e)
 	case Pin:
 		b.mkdir(e.Target, 0o755)
-		b.held(e, unix.O_PATH)
+		b.cover(e.Target, unix.O_PATH, e.Attr)
 	case Points:
 		b.points(e)
-	case Held:
-		b.held(e, unix.O_PATH|unix.O_NOFOLLOW)
+	case Held: // a symbolic link is mounted like a file: it can be read and not replaced
+		b.cover(e.Target, unix.O_PATH|unix.O_NOFOLLOW, e.Attr)
 	}
 }
 
@@ -84,45 +84,17 @@ func (b *builder) dir(e *Entry) {
 	}
 }
 
-// takeSources clones the caller's sources before any of them is covered: afterwards paths at, below or above a cover
-// lead elsewhere.
-func (b *builder) takeSources() {
-	cover := b.label
-	for i := range b.spec.Own {
-		if e := &b.spec.Own[i]; e.Source.Ino != 0 && !e.Source.Passed {
-			b.label = e.Label
-			e.Source.FD, e.Source.Passed = b.tree(&e.Source, e.Attr), true
-		}
-	}
-	b.label = cover
-}
-
-// fresh mounts a new file system at a target.
-func (b *builder) fresh(fstype, target string, attr uint64, options ...[2]string) {
-	if b.brief() {
-		b.make(target, true)
-		b.mountAt(fstype, target, attr, options...)
-		return
-	}
-	b.mounted(b.newMount(fstype, attr, options...), target)
-}
-
-func (b *builder) mounted(m program.Slot, target string) {
-	b.attach(m, target, true)
-	b.Program.Close(b.label, m)
-}
-
 // Procfs makes the jail's procfs, detached. It comes first, because a new process sets itself up through it and then no
 // longer needs the host's.
 func Procfs(p *program.Program) program.Slot {
-	b := &builder{Program: p, label: "procfs"}
-	return b.newMount("proc", nosuid|nodev|noexec)
+	w := writer{p, "procfs"}
+	return w.newMount("proc", nosuid|nodev|noexec)
 }
 
 // Queues opens the file system of the ipc namespace's POSIX message queues (mq_overview(7)) without showing it.
 func Queues(p *program.Program, label string) program.Slot {
-	b := &builder{Program: p, label: label}
-	return b.newMount("mqueue", nosuid|nodev|noexec)
+	w := writer{p, label}
+	return w.newMount("mqueue", nosuid|nodev|noexec)
 }
 
 func (b *builder) procfs(e *Entry) {
@@ -181,24 +153,6 @@ func (b *builder) overlay(e *Entry) {
 	}
 	b.Program.Close(b.label, m)
 	b.Add(b.label, unix.SYS_CLOSE, program.Int(fdLower))
-}
-
-const emptyDir = "var/empty"
-
-// openEmpty opens an empty directory at a fixed number, as the second lower layer of overlays. It must not be removed:
-// readdir(3) of a removed directory, and of the overlay, returns ENOENT.
-func (b *builder) openEmpty() {
-	if b.empty {
-		return
-	}
-	b.empty = true
-	b.mkdir(emptyDir, 0o555)
-	b.keepEmpty(b.at(emptyDir, unix.O_PATH, 0))
-}
-
-func (b *builder) keepEmpty(fd program.Slot) {
-	b.Add(b.label, unix.SYS_DUP3, fd.Arg(), program.Int(fdEmpty), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
-	b.Program.Close(b.label, fd)
 }
 
 func (b *builder) link(e *Entry) {
@@ -263,9 +217,8 @@ func (b *builder) mask(e *Entry) {
 	b.masked[kind] = e.Target
 }
 
-// bind appends mount(2) MS_BIND for a path below the working directory, in a tree built by brig. It saves two
-// operations over open_tree(2) and move_mount(2) for a mount that needs no attributes.
-func (b *builder) bind(from, to string) {
-	null := program.Named(0, "NULL")
-	b.Add(b.label, unix.SYS_MOUNT, program.Str(from), program.Str(to), null, program.Named(unix.MS_BIND, "MS_BIND"), null)
+// sealed makes a directory or file of the tree read-only by a bind mount of itself.
+func (b *builder) sealed(e *Entry) {
+	b.bind(e.Target, e.Target)
+	b.setattr(b.root.Arg(), e.Target, rdonly|nosuid|nodev|noexec, 0)
 }

@@ -215,7 +215,7 @@ func TestShow(t *testing.T) {
 		{unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC, false, "O_CREAT|O_WRONLY, RESOLVE_IN_ROOT|RESOLVE_NO_MAGICLINKS"},
 		{unix.O_RDONLY, false, "O_RDONLY, RESOLVE_IN_ROOT|RESOLVE_NO_MAGICLINKS"},
 	} {
-		b := &builder{Program: program.New(0), label: "l", noLinks: tt.noLinks}
+		b := &inside{writer: writer{program.New(0), "l"}, noLinks: tt.noLinks}
 		b.at("a", tt.flags, 0)
 		if call := b.Ops[0].Call(); !strings.Contains(call, "{"+tt.want+"}") && !strings.Contains(call, tt.want) {
 			t.Errorf("%s, want %s", call, tt.want)
@@ -372,18 +372,18 @@ func TestStructs(t *testing.T) {
 	ne := binary.NativeEndian
 	for _, tt := range []struct {
 		name  string
-		add   func(b *builder)
+		add   func(b *inside)
 		blob  int // where the struct begins: after the header, the operation and the strings
 		words []uint64
 	}{
-		{"open_how", func(b *builder) { b.at("a", unix.O_WRONLY|unix.O_CREAT, 0o640) }, 48 + 64 + 8,
+		{"open_how", func(b *inside) { b.at("a", unix.O_WRONLY|unix.O_CREAT, 0o640) }, 48 + 64 + 8,
 			[]uint64{unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC, 0o640, unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}},
-		{"open_how without links", func(b *builder) { b.noLinks = true; b.at("a", unix.O_PATH, 0) }, 48 + 64 + 8,
+		{"open_how without links", func(b *inside) { b.noLinks = true; b.at("a", unix.O_PATH, 0) }, 48 + 64 + 8,
 			[]uint64{unix.O_PATH | unix.O_CLOEXEC, 0, unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_SYMLINKS}},
-		{"mount_attr", func(b *builder) { b.setattr(program.CWD(), "a", rdonly|noexec, 0) }, 48 + 64 + 8,
+		{"mount_attr", func(b *inside) { b.setattr(program.CWD(), "a", rdonly|noexec, 0) }, 48 + 64 + 8,
 			[]uint64{unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOEXEC, 0, 0, 0}},
 	} {
-		b := &builder{Program: program.New(0), label: "l"}
+		b := &inside{writer: writer{program.New(0), "l"}}
 		tt.add(b)
 		blob := must.Get(b.Encode(program.Request{Cgroup: -1}))(t)
 		for i, want := range tt.words {
@@ -398,7 +398,7 @@ func TestStructs(t *testing.T) {
 func TestMountFlags(t *testing.T) {
 	for attr, want := range map[uint64]string{0: `"proc", 0, "max=3,newinstance")`, rdonly | nodev: `"proc", MS_RDONLY|MS_NODEV, "max=3,newinstance")`,
 		nosuid | noexec: `"proc", MS_NOSUID|MS_NOEXEC, "max=3,newinstance")`} {
-		b := &builder{Program: program.New(0), label: "l"}
+		b := &inside{writer: writer{program.New(0), "l"}}
 		b.mountAt("proc", "t", attr, [2]string{"max", "3"}, [2]string{"newinstance", ""})
 		if call := b.Ops[0].Call(); call != `mount("none", "t", `+want {
 			t.Errorf("%#x: %s, want %s", attr, call, want)

@@ -17,7 +17,7 @@ import (
 //	    newroot (a bind of itself): the root
 //	    tmp-overlay-upper-N, tmp-overlay-work-N: the layers of --tmp-overlay
 type Ordered struct {
-	b        builder
+	b        inside
 	overlays int
 	first    int            // the lowest of the descriptor numbers for paths that refer to a descriptor: Numbers of them
 	roots    []program.Slot // clones of the host's root, each for one Bind
@@ -31,7 +31,7 @@ const Numbers = 64
 // host still arrive, and none of the jail's leaves: mount_namespaces(7).
 func BeginOrdered(p *program.Program, first, roots int) *Ordered {
 	o := &Ordered{first: first}
-	o.b = builder{Program: p, spec: &Root{}, label: "root", made: map[string]bool{"": true}}
+	o.b = inside{writer: writer{p, "root"}, made: map[string]bool{"": true}}
 	b := &o.b
 	b.Add(b.label, unix.SYS_MOUNT, program.Str(""), program.Str("/"), program.Str(""),
 		program.Named(unix.MS_REC|unix.MS_SLAVE, "MS_REC|MS_SLAVE"), program.Int(0))
@@ -106,15 +106,7 @@ func (o *Ordered) Fresh(fstype, target string, attr uint64, options ...[2]string
 }
 
 // Cover makes a path read-only by a bind of itself.
-func (o *Ordered) Cover(target string) {
-	b := &o.b
-	at := b.at(target, unix.O_PATH, 0)
-	t := b.Open(b.label, unix.SYS_OPEN_TREE, at.Arg(), program.Str(""), cloneAll())
-	b.setattr(t.Arg(), "", rdonly|nosuid|nodev, unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
-	b.attachTo(t, at)
-	b.Program.Close(b.label, t)
-	b.Program.Close(b.label, at)
-}
+func (o *Ordered) Cover(target string) { o.b.cover(target, unix.O_PATH, rdonly|nosuid|nodev) }
 
 // ReadOnly makes the mount at a target read-only, and none below it.
 func (o *Ordered) ReadOnly(target string) {

@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// treeFD is the fixed descriptor number of Hold.
-const treeFD = 262
-
 // Hold keeps the tree's root open at a fixed descriptor number, for Finish in another program.
 func (t *Tree) Hold() {
 	t.b.Add("pivot", unix.SYS_DUP3, t.b.root.Arg(), program.Int(treeFD), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
@@ -20,34 +17,34 @@ func (t *Tree) Hold() {
 
 // Finish is Enter and Seal for a tree kept by Hold.
 func Finish(p *program.Program) {
-	b := &builder{Program: p, label: "pivot"}
-	b.enter(program.Int(treeFD))
-	b.Add(b.label, unix.SYS_CHDIR, program.Str("/"))
-	b.setattr(program.CWD(), "/", rdonly|nosuid|nodev, 0)
-	b.Add(b.label, unix.SYS_CLOSE, program.Int(treeFD))
+	w := writer{p, "pivot"}
+	w.enter(program.Int(treeFD))
+	w.Add(w.label, unix.SYS_CHDIR, program.Str("/"))
+	w.setattr(program.CWD(), "/", rdonly|nosuid|nodev, 0)
+	w.Add(w.label, unix.SYS_CLOSE, program.Int(treeFD))
 }
 
 // ProcOn mounts a procfs on a tree kept by Hold. The process must be in the jail's pid namespace and in the tree's
 // mount namespace.
 func ProcOn(p *program.Program) {
-	b := &builder{Program: p, label: "proc"}
-	m := b.newMount("proc", nosuid|nodev|noexec)
-	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.Int(treeFD), program.Str("proc"), fromEmpty())
+	w := writer{p, "proc"}
+	m := w.newMount("proc", nosuid|nodev|noexec)
+	w.Add(w.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.Int(treeFD), program.Str("proc"), fromEmpty())
 }
 
 // MountTree clones the mounts at a source, detached, with the given attributes.
 func MountTree(p *program.Program, label string, s *Source, attr uint64) program.Slot {
-	b := &builder{Program: p, label: label}
-	return b.tree(s, attr)
+	w := writer{p, label}
+	return w.tree(s, attr)
 }
 
 // ProcOver mounts a procfs at /proc of a prepared tree, over one of a pid namespace without processes. Overlays use it
 // to refer to descriptors until the jail has entered its root.
 func ProcOver(p *program.Program) {
-	b := &builder{Program: p, label: "procfs"}
-	m := b.newMount("proc", nosuid|nodev|noexec)
-	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.CWD(), program.Str("/proc"), fromEmpty())
-	b.Program.Close(b.label, m)
+	w := writer{p, "procfs"}
+	m := w.newMount("proc", nosuid|nodev|noexec)
+	w.Add(w.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.CWD(), program.Str("/proc"), fromEmpty())
+	w.Program.Close(w.label, m)
 }
 
 // Widen grows the descriptor table for the fixed numbers while only one process uses it: the kernel grows a shared one

@@ -16,8 +16,6 @@
 package rootfs
 
 import (
-	"slices"
-
 	"brig/internal/program"
 
 	"golang.org/x/sys/unix"
@@ -135,6 +133,7 @@ const (
 const (
 	fdLower = 260
 	fdEmpty = 261
+	treeFD  = 262    // of Hold
 	fdUpper = treeFD // closed again before any other use
 )
 
@@ -144,86 +143,6 @@ const (
 	FirstDisk = 264
 	MaxDisks  = 8
 )
-
-// putOld is the directory for the host's root before it is detached: pivot_root(2).
-const putOld = ".put_old"
-
-type builder struct {
-	*program.Program
-	spec *Root
-	root program.Slot // the new root
-	// staging is the tmpfs that contains root, or root itself
-	staging program.Slot
-	label   string
-	made    map[string]bool // directories that this program has created
-	empty   bool            // fdEmpty is open
-	masked  [2]string       // an existing mask of a file and one of a directory, to be mounted again
-	procIs  string          // where procfs is mounted
-	// ours means that this program has made everything in the new root so far, so that its paths have no foreign
-	// symbolic links and need no guarded lookup. It ends with the first Guarded entry.
-	ours    bool
-	noLinks bool       // of the current entry
-	disks   [][]string // nil: not requested
-	uppers  []program.Slot
-}
-
-// Tree is a root under construction. The steps are Begin, Add, Enter and Seal. Add can also follow Enter, for entries
-// that need nothing of the host's tree.
-type Tree struct{ b builder }
-
-// Begin appends the operations that begin the tree. The entries in Root, which Add adds later, determine what is
-// prepared.
-func Begin(p *program.Program, r *Root) *Tree {
-	t := &Tree{builder{Program: p, spec: r, label: "rootfs", made: map[string]bool{"": true}, ours: true}}
-	b := &t.b
-	if r.Watched {
-		b.disks = [][]string{}
-	}
-	if !r.Over { // the launcher's mounts are private, and so are copies of them
-		b.Add("mount", unix.SYS_MOUNT, program.Str(""), program.Str("/"), program.Str(""),
-			program.Named(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), program.Int(0))
-	}
-	if slices.ContainsFunc(r.Own, func(e Entry) bool { return e.Source.Root }) {
-		b.takeSources()
-	}
-	b.Add("mount", unix.SYS_UMASK, program.Int(0)) // the modes below are exact
-	b.stage()
-	lower := func(e Entry) bool { return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted }
-	if r.Later || r.Image != nil || slices.ContainsFunc(r.Entries, lower) || slices.ContainsFunc(r.Own, lower) {
-		b.openEmpty() // now, since a mount of the caller may cover its place
-	}
-	return t
-}
-
-// Add appends the operations for entries, in order.
-func (t *Tree) Add(entries []Entry) {
-	b := &t.b
-	for i := range entries {
-		e := &entries[i]
-		if b.label = e.Label; b.label == "" {
-			b.label = "rootfs"
-		}
-		b.ours, b.noLinks = b.ours && !e.Guarded, e.NoLinks
-		b.entry(e)
-	}
-}
-
-// Uppers returns the upper directories that Begin or Add have opened since the last call. The caller closes them.
-func (t *Tree) Uppers() (list []program.Slot) {
-	list, t.b.uppers = t.b.uppers, nil
-	return list
-}
-
-// Disks returns the targets of each tmpfs that stays open from FirstDisk on.
-func (t *Tree) Disks() [][]string { return t.b.disks }
-
-// keepDisk keeps a tmpfs open for init.
-func (b *builder) keepDisk(m program.Slot, targets ...string) {
-	if n := len(b.disks); b.disks != nil && len(targets) > 0 && n < MaxDisks {
-		b.Add(b.label, unix.SYS_DUP3, m.Arg(), program.Int(FirstDisk+n), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
-		b.disks = append(b.disks, targets)
-	}
-}
 
 // shared returns the payload's paths that are in the staging tmpfs.
 func (r *Root) shared() (targets []string) {
@@ -236,22 +155,4 @@ func (r *Root) shared() (targets []string) {
 		}
 	}
 	return targets
-}
-
-// stage makes the root: a tmpfs over "/". The host's tree stays reachable, because the lookup of an absolute path
-// starts at the process's root and ignores a mount on top of it.
-func (b *builder) stage() {
-	r := b.spec
-	if b.brief() { // the lookup of "." ignores a mount on top of it, but that of ".." does not
-		b.mountAt("tmpfs", "/", nosuid|nodev, tmpfsOptions(r.Size, r.Inodes, 0o755)...)
-		b.root = b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str("/.."), oPath(unix.O_DIRECTORY), program.Int(0))
-	} else {
-		b.root = b.newTmpfs(r.Size, r.Inodes, 0o755, nosuid|nodev)
-	}
-	b.staging = b.root
-	b.keepDisk(b.staging, r.shared()...)
-	if !b.brief() {
-		b.Add(b.label, unix.SYS_MOVE_MOUNT, b.root.Arg(), program.Str(""), program.CWD(), program.Str("/"), fromEmpty())
-	}
-	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
 }

@@ -9,33 +9,33 @@ import (
 // VolumeStore mounts a tmpfs to attach volumes to, over /proc of a process in a separate mount namespace that no longer
 // needs procfs. It returns the slot of its descriptor.
 func VolumeStore(p *program.Program) program.Slot {
-	b := &builder{Program: p, label: "volume"}
-	b.Add(b.label, unix.SYS_MOUNT, program.Named(0, "NULL"), program.Str("/"), program.Named(0, "NULL"),
+	w := writer{p, "volume"}
+	w.Add(w.label, unix.SYS_MOUNT, program.Named(0, "NULL"), program.Str("/"), program.Named(0, "NULL"),
 		program.Named(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), program.Named(0, "NULL"))
-	m := b.newTmpfs(1<<20, 1<<16, 0o700, nosuid|nodev|noexec)
-	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.CWD(), program.Str("/proc"), fromEmpty())
+	m := w.newTmpfs(1<<20, 1<<16, 0o700, nosuid|nodev|noexec)
+	w.Add(w.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.CWD(), program.Str("/proc"), fromEmpty())
 	return m
 }
 
 // Volume makes a tmpfs with room for size bytes and so many files, creates directories in it, and attaches it under a
 // name in the store. It must be attached, since kernels before 6.15 cannot clone a mount outside a namespace.
 func Volume(p *program.Program, store program.Slot, name string, size, inodes int64, dirs []string) program.Slot {
-	b := &builder{Program: p, label: "volume"}
-	m := b.newTmpfs(size, inodes, 0o755, nosuid|nodev)
+	w := writer{p, "volume"}
+	m := w.newTmpfs(size, inodes, 0o755, nosuid|nodev)
 	for _, d := range dirs {
-		b.Add(b.label, unix.SYS_MKDIRAT, m.Arg(), program.Str(d), octal(0o755))
+		w.Add(w.label, unix.SYS_MKDIRAT, m.Arg(), program.Str(d), octal(0o755))
 	}
-	b.Add(b.label, unix.SYS_MKDIRAT, store.Arg(), program.Str(name), octal(0o700))
-	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), store.Arg(), program.Str(name), fromEmpty())
+	w.Add(w.label, unix.SYS_MKDIRAT, store.Arg(), program.Str(name), octal(0o700))
+	w.Add(w.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), store.Arg(), program.Str(name), fromEmpty())
 	return m
 }
 
 // VolumeTree clones the mount of a volume at one of its directories (open_tree(2)) with attributes.
 func VolumeTree(p *program.Program, root program.Slot, dir string, attr uint64) program.Slot {
-	b := &builder{Program: p, label: "volume"}
-	t := b.Open(b.label, unix.SYS_OPEN_TREE, root.Arg(), program.Str(dir), clone(unix.AT_SYMLINK_NOFOLLOW,
+	w := writer{p, "volume"}
+	t := w.Open(w.label, unix.SYS_OPEN_TREE, root.Arg(), program.Str(dir), clone(unix.AT_SYMLINK_NOFOLLOW,
 		"|AT_SYMLINK_NOFOLLOW"))
-	b.setattr(t.Arg(), "", attr, unix.AT_EMPTY_PATH)
+	w.setattr(t.Arg(), "", attr, unix.AT_EMPTY_PATH)
 	return t
 }
 
