@@ -136,6 +136,7 @@ func TestUndoKeepsWhatTheHostWrote(t *testing.T) {
 
 // Attributes that the file system cannot hold end an Apply before it has changed anything; Force leaves them out.
 func TestApplyOfAttributesWithoutRoom(t *testing.T) {
+	t.Setenv("TMPDIR", disk)
 	w := newWorld(t, files{"f1": "1\n", "f2": "2\n"}, files{})
 	dir := must.Get(os.MkdirTemp("/dev/shm", "brig-test-"))(t)
 	must.Do(t, os.Chmod(dir, 0o755))
