@@ -2,11 +2,8 @@ package cgroup
 
 import (
 	"errors"
-	"io/fs"
-	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"brig/internal/words"
 
@@ -32,16 +29,6 @@ func (e *StepError) Text() words.Text {
 
 // Unwrap returns the cause.
 func (e *StepError) Unwrap() error { return e.Err }
-
-// Group is a control group in one or more hierarchies. Its methods may be called from several goroutines.
-type Group struct {
-	// Lost maps each optional mechanism that the kernel refused to the reason.
-	Lost map[string]string
-
-	plan *Plan
-	mu   sync.Mutex
-	dirs []*directory // by branch
-}
 
 // Create makes the group. If a step fails, its mechanisms are given up if all are Optional; otherwise everything is
 // removed again.
@@ -89,19 +76,6 @@ func (l *Layout) Try() error {
 	return g.Remove()
 }
 
-// made locks the group and yields its directories, that of version 2 first.
-func (g *Group) made() iter.Seq[*directory] {
-	return func(yield func(*directory) bool) {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		for _, d := range g.dirs {
-			if d.fd >= 0 && !yield(d) {
-				return
-			}
-		}
-	}
-}
-
 // text returns a step as text, with the name of its directory.
 func (g *Group) text(s *step) string { return g.plan.text(s, g.dirs[s.branch].name) }
 
@@ -111,12 +85,6 @@ func (g *Group) skip(s *step) bool {
 		return true
 	}
 	return len(s.mechanism) > 0 && !slices.ContainsFunc(s.mechanism, func(m string) bool { return g.Lost[m] == "" })
-}
-
-// mayLose reports whether every mechanism that a step serves is optional. A version 2 directory beside version 1's, and
-// a freezer, serve none.
-func (p *Plan) mayLose(s *step) bool {
-	return !slices.ContainsFunc(s.mechanism, func(m string) bool { return !p.Optional[m] })
 }
 
 func (g *Group) do(s *step) error {
@@ -133,14 +101,6 @@ func (g *Group) do(s *step) error {
 		return d.inheritCPUs()
 	}
 	return d.write(&s.setting)
-}
-
-// bare removes the path from an error whose text will name it.
-func bare(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }
 
 // remedy returns what a person can do about a failed step.

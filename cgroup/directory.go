@@ -34,8 +34,6 @@ func (d *directory) pick(v2, v1 string) string {
 	return v1
 }
 
-const openDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-
 // newName returns a name that no other living group has. The number distinguishes the groups of processes with the same
 // pid in different pid namespaces.
 func newName() string {

@@ -2,11 +2,35 @@ package cgroup
 
 import (
 	"fmt"
+	"iter"
 	"os"
-	"time"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
+
+// Group is a control group in one or more hierarchies. Its methods may be called from several goroutines.
+type Group struct {
+	// Lost maps each optional mechanism that the kernel refused to the reason.
+	Lost map[string]string
+
+	plan *Plan
+	mu   sync.Mutex
+	dirs []*directory // by branch
+}
+
+// made locks the group and yields its directories, that of version 2 first.
+func (g *Group) made() iter.Seq[*directory] {
+	return func(yield func(*directory) bool) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, d := range g.dirs {
+			if d.fd >= 0 && !yield(d) {
+				return
+			}
+		}
+	}
+}
 
 // Into returns a descriptor of the version 2 directory for clone3(2) CLONE_INTO_CGROUP (≥ 5.7), or -1. The group
 // closes it. A write to cgroup.procs would wait for an RCU grace period instead.
@@ -59,19 +83,6 @@ func (g *Group) Dirs() (v2 string, v1 map[string]string) {
 	return v2, v1
 }
 
-// V2 returns 1 if the plan has a version 2 directory, else 0.
-func (p *Plan) V2() int { return len(p.Branches) - len(p.V1Joins()) }
-
-// V1Joins returns the version 1 hierarchies that a process has to join by itself.
-func (p *Plan) V1Joins() (bases []string) {
-	for _, b := range p.Branches {
-		if b.Version == 1 {
-			bases = append(bases, b.Base)
-		}
-	}
-	return bases
-}
-
 // Unthrottle removes the limit on processor time, so that the quota does not delay the end of the group's processes. A
 // file that cannot be written is ignored.
 func (g *Group) Unthrottle() {
@@ -82,58 +93,4 @@ func (g *Group) Unthrottle() {
 			_ = d.put("cpu.cfs_quota_us", "-1")
 		}
 	}
-}
-
-// WatchOOM calls killed after the out-of-memory killer has killed a process of a version 1 group. The caller can then
-// kill the others, as memory.oom.group does in version 2: cgroups(7), memcg_test.rst of the kernel. stop ends the
-// watch; in version 2 it is nil.
-func (g *Group) WatchOOM(killed func()) (stop func() error, err error) {
-	for d := range g.made() {
-		if d.holds("memory") {
-			return g.watchOOM(d, killed)
-		}
-	}
-	return nil, nil
-}
-
-func (g *Group) watchOOM(d *directory, killed func()) (stop func() error, err error) {
-	control, err := unix.Openat(d.fd, "memory.oom_control", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(control)
-	event, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	if err != nil {
-		return nil, err
-	}
-	f := os.NewFile(uintptr(event), "oom") // the netpoller waits: no thread
-	if err := d.put("cgroup.event_control", fmt.Sprintf("%d %d", event, control)); err != nil {
-		f.Close()
-		return nil, err
-	}
-	go func() {
-		var b [8]byte
-		for {
-			if _, err := f.Read(b[:]); err != nil {
-				return // stopped, or the group was removed
-			}
-			if g.lostToOOM() {
-				killed()
-				return
-			}
-		}
-	}()
-	return f.Close, nil
-}
-
-// lostToOOM waits briefly for the kill that follows the event. No kill follows if memory is reclaimed, and the event
-// also comes from a group above.
-func (g *Group) lostToOOM() bool {
-	for range 50 {
-		if n := g.OOMKills(); n != 0 { // negative: the group has been removed
-			return n > 0
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return false
 }

@@ -101,30 +101,6 @@ func writable(dir string, files ...string) string {
 	return ""
 }
 
-// deny records the first reason why no group can be made for a controller.
-func (l *Layout) deny(controller, why string) {
-	if why == "" || l.Denied[controller] != "" {
-		return
-	}
-	if l.Denied == nil {
-		l.Denied = map[string]string{}
-	}
-	l.Denied[controller] = why
-}
-
-// denial returns the reason that affects most limits: that of the tree with the controllers.
-func (l *Layout) denial() string {
-	if l.Mode == V2 || l.Mode == Hybrid && l.Denied[""] != "" {
-		return l.Denied[""]
-	}
-	for _, c := range []string{"memory", "pids", "cpu"} {
-		if why := l.Denied[c]; why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
 // lookCPUs reads the processors and nodes that groups may have.
 func (l *Layout) lookCPUs() {
 	first := func(files ...string) string {

@@ -3,7 +3,6 @@ package cgroup
 import (
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"brig/internal/sys"
@@ -117,19 +116,3 @@ func (h *hierarchy) dir(group string) string {
 }
 
 func above(p string) bool { return p == "/.." || strings.HasPrefix(p, "/../") }
-
-// printable returns a value, quoted if it could control a terminal.
-func printable(s string) string {
-	if q := strconv.QuoteToASCII(s); q != `"`+s+`"` {
-		return q
-	}
-	return s
-}
-
-// quote makes a name safe to print. It does not change an ordinary one.
-func quote(s string) string {
-	if strings.Contains(s, " ") {
-		return strconv.QuoteToASCII(s)
-	}
-	return printable(s)
-}

@@ -263,3 +263,22 @@ func (p *Plan) text(s *step, name string) string {
 	}
 	return "write " + quote(s.setting.value) + " to " + quote(path.Join(dir, s.setting.names[0]))
 }
+
+// V2 returns 1 if the plan has a version 2 directory, else 0.
+func (p *Plan) V2() int { return len(p.Branches) - len(p.V1Joins()) }
+
+// V1Joins returns the version 1 hierarchies that a process has to join by itself.
+func (p *Plan) V1Joins() (bases []string) {
+	for _, b := range p.Branches {
+		if b.Version == 1 {
+			bases = append(bases, b.Base)
+		}
+	}
+	return bases
+}
+
+// mayLose reports whether every mechanism that a step serves is optional. A version 2 directory beside version 1's, and
+// a freezer, serve none.
+func (p *Plan) mayLose(s *step) bool {
+	return !slices.ContainsFunc(s.mechanism, func(m string) bool { return !p.Optional[m] })
+}

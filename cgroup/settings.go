@@ -28,7 +28,8 @@ type setting struct {
 	check check
 }
 
-func set(name, value string) setting              { return setting{[]string{name}, value, sameText} }
+func set(name, value string) setting { return setting{[]string{name}, value, sameText} }
+
 func checked(name, value string, c check) setting { return setting{[]string{name}, value, c} }
 
 // sizeFile returns the setting of a size above 0.
@@ -132,17 +133,6 @@ func hugeSettings(l *Limits) (v2, v1 []setting) {
 		v1 = append(v1, checked("hugetlb."+size+".limit_in_bytes", n, sameBytes))
 	}
 	return v2, v1
-}
-
-// fileSetting returns the mechanism and the setting of one of Limits.Files, with its controller. The core files of
-// version 2 need no controller.
-func fileSetting(f File) (m Mechanism, value []setting) {
-	m.Name = cgroupFile
-	m.Controller, _, _ = strings.Cut(f.Name, ".")
-	if m.Controller == "cgroup" || f.Name == "cpu.stat" || strings.HasSuffix(f.Name, ".pressure") {
-		m.Controller, m.lacking = "", "the file is one of version 2"
-	}
-	return m, []setting{checked(f.Name, f.Value, anyValue)}
 }
 
 // parseList returns the numbers of a cpuset(7) list, sorted.

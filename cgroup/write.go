@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"brig/internal/sys"
+
+	"golang.org/x/sys/unix"
 )
 
 // write sets a file and reads it back, because the kernel rounds and clamps values, and accepts some without applying
@@ -121,37 +121,8 @@ func (d *directory) inheritCPUs() error {
 
 func (d *directory) read(name string) (string, error) { return readAt(d.fd, name) }
 
-func readAt(dir int, name string) (string, error) {
-	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return "", err
-	}
-	defer unix.Close(fd)
-	return readAll(fd)
-}
-
 // put writes to a file that is not read back.
 func (d *directory) put(name, value string) error { return putAt(d.fd, name, value) }
-
-func putAt(dir int, name, value string) error {
-	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	return writeAll(fd, value)
-}
-
-// writeAll writes in one call, as control files require.
-func writeAll(fd int, value string) error {
-	_, err := sys.Write(fd, []byte(value))
-	return err
-}
-
-func readFile(name string) (string, error) {
-	text, err := sys.ReadFile(name)
-	return string(text), err
-}
 
 // readBack reads a file after a write: one number or list in one call, a table of devices to its end.
 func readBack(fd int, c check) (string, error) {
@@ -161,9 +132,4 @@ func readBack(fd int, c check) (string, error) {
 	var buf [4096]byte
 	n, err := sys.Pread(fd, buf[:], 0)
 	return string(buf[:max(n, 0)]), err
-}
-
-func readAll(fd int) (string, error) {
-	text, err := sys.ReadAll(fd)
-	return string(text), err
 }

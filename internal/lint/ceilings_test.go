@@ -20,7 +20,6 @@ func TestCeilings(t *testing.T) {
 			"nsjail/spec.Spec":            27,
 		}},
 		{Kind: house.OfCircles, Rows: map[string]int{
-			"cgroup":              15,
 			"layer":               9,
 			"netns/egress":        9,
 			"netns/egress/policy": 11,
