@@ -1,16 +1,8 @@
 package policy
 
 import (
-	"time"
-
 	"brig/internal/strictjson"
 )
-
-// Duration is a time.Duration; in JSON a string for time.ParseDuration ("30s").
-type Duration time.Duration
-
-// Bytes is a count of bytes; in JSON a number, or a string with a binary unit k, m, g or t ("10m" is 10,485,760).
-type Bytes int64
 
 // ParsePolicy reads a policy. It is strict: an unknown or repeated key, a value of the wrong kind and everything that
 // Check finds is a *Problem. It also reads the settings file of another sandbox, as LoadPolicy does.
@@ -110,8 +102,6 @@ func (p *Ports) read(r *strictjson.Reader, path string) error {
 		return problem
 	}, "number", "string")
 }
-
-func readText(to *string, r *strictjson.Reader, path string) error { return r.Value(path, to) }
 
 // readHost reads a name or address in its canonical spelling.
 func readHost(to *string, r *strictjson.Reader, path string) error {

@@ -85,3 +85,5 @@ func shown(key string) string {
 	}
 	return key
 }
+
+func readText(to *string, r *strictjson.Reader, path string) error { return r.Value(path, to) }

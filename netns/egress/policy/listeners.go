@@ -7,22 +7,6 @@ import (
 	"brig/internal/strictjson"
 )
 
-// effective returns the ports that a rule opens, or those of its mode if it has none.
-func (r *Rule) effective() portSet {
-	ports := r.Ports
-	if len(ports) == 0 && r.Host != "" {
-		switch r.Mode {
-		case ModeHTTP:
-			ports = []Ports{{80, 80}}
-		case ModeTLS:
-			ports = []Ports{{443, 443}}
-		default:
-			ports = []Ports{{80, 80}, {443, 443}}
-		}
-	}
-	return newPortSet(ports).minus(portSet{{PortDNS, PortDNS}})
-}
-
 // TCPPorts returns the ports that need a listener, sorted and without 53. all is true if the rules name more than
 // MaxListeners ports, or if Redirect is set: the other ports then need the catch-all.
 func (p *Policy) TCPPorts() (ports []uint16, all bool) {

@@ -1,15 +1,6 @@
 package policy
 
-import (
-	"net/netip"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
-
-	"brig/internal/strictjson"
-	"brig/internal/words"
-)
+import "time"
 
 // Bounds and defaults of a policy.
 const (
@@ -64,123 +55,8 @@ type Policy struct {
 	DNS []string `json:"dns,omitempty"`
 }
 
-// Check returns every problem of the policy. If there is none, Compile succeeds.
-func (p *Policy) Check() (problems []Problem) {
-	problems = slices.Concat(
-		tooMany("allow", p.Allow), each("allow", p.Allow, allowRule), tooMany("deny", p.Deny), each("deny", p.Deny, denyRule),
-		each("allowed_ports", p.AllowedPorts, checkPorts), each("allowed_hosts", p.AllowedHosts, p.allowedHost),
-		each("blocked_hosts", p.BlockedHosts, blockedHost), each("blocked_ranges", p.BlockedRanges, blockedHost),
-		each("dns", p.DNS, dnsServer))
-	for _, b := range p.Bounds() {
-		if problem := b.check(); problem != nil {
-			problems = append(problems, *problem)
-		}
-	}
-	if len(problems) == 0 {
-		if _, problem := p.UDPPorts(); problem != nil { // it looks across rules
-			problems = append(problems, *problem)
-		}
-	}
-	return problems
-}
+// Duration is a time.Duration; in JSON a string for time.ParseDuration ("30s").
+type Duration time.Duration
 
-func tooMany(name string, rules []Rule) []Problem {
-	if len(rules) <= MaxRules {
-		return nil
-	}
-	return []Problem{{name, "it has more than " + strconv.Itoa(MaxRules) + " rules",
-		"write *.suffix for names below one suffix"}}
-}
-
-// each returns the problems that read finds in the elements of a list.
-func each[T, R any](name string, list []T, read func(T) (R, *Problem)) (problems []Problem) {
-	for i, element := range list {
-		if _, problem := read(element); problem != nil {
-			problems = append(problems, *problem.at(strictjson.Index(name, i)))
-		}
-	}
-	return problems
-}
-
-// allowRule returns the canonical form of a rule that allows.
-func allowRule(r Rule) (Rule, *Problem) {
-	r, problem := r.canonical()
-	if problem != nil {
-		return r, problem
-	}
-	if r.CIDR == "" {
-		if r.effective().count() == 0 {
-			return r, &Problem{"ports", "port 53 is the jail's own resolver",
-				"leave port 53 out: it answers for every allowed name"}
-		}
-		return r, nil
-	}
-	prefix, _ := parsePrefix(r.CIDR)
-	if Metadata(prefix.Addr()) && prefix.IsSingleIP() {
-		return r, &Problem{"cidr", r.CIDR + " is a metadata service, which hands out credentials",
-			"leave it out: no rule opens it"}
-	}
-	for _, c := range classes() {
-		if c.never && c.prefix.Contains(prefix.Addr()) && c.prefix.Bits() <= prefix.Bits() {
-			return r, &Problem{"cidr", r.CIDR + " is " + c.why + " and never leaves the jail", neverFix(c.why)}
-		}
-	}
-	if isatap(prefix.Addr()) && prefix.Bits() > 96 {
-		return r, &Problem{"cidr", r.CIDR + " is isatap and never leaves the jail", neverFix("isatap")}
-	}
-	switch {
-	case len(r.Ports) == 0:
-		r.Ports = []Ports{{443, 443}}
-		return r, &Problem{"ports", "a rule for addresses must name its ports",
-			"write " + r.String() + " or " + strings.TrimSuffix(r.String(), "443") + "*"}
-	case r.effective().count() == 0:
-		return r, &Problem{"ports", "port 53 is the jail's own resolver",
-			"leave port 53 out; the keeper's servers are named in dns"}
-	}
-	return r, nil
-}
-
-// neverFix returns the remedy for a prefix that no rule opens.
-func neverFix(why string) string {
-	switch why {
-	case "loopback", "unspecified":
-		return "the jail's loopback is its own; name another address of the server"
-	case "mapped", "compatible", "nat64", "6to4", "teredo", "isatap":
-		return "write the IPv4 address itself"
-	case "benchmark":
-		return "the jail's synthetic addresses are there; name the host"
-	}
-	return "leave it out"
-}
-
-// denyRule returns the canonical form of a rule that denies.
-func denyRule(r Rule) (Rule, *Problem) {
-	r, problem := r.canonical()
-	if problem == nil && r.Mode != ModeDefault {
-		problem = &Problem{"mode", "a deny rule has no mode: it denies whatever is spoken", "leave the mode out"}
-	}
-	return r, problem
-}
-
-// dnsServer reads "ADDR" or "ADDR:PORT"; the port is 53 unless it is given.
-func dnsServer(s string) (netip.AddrPort, *Problem) {
-	if a, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil && !a.IsUnspecified() && !a.IsMulticast() {
-		return netip.AddrPortFrom(a.Unmap(), PortDNS), nil
-	}
-	a, err := netip.ParseAddrPort(s)
-	if err != nil || a.Port() == 0 || a.Addr().IsUnspecified() || a.Addr().IsMulticast() {
-		return a, &Problem{"", words.QuoteASCII(s) + " is no address of a DNS server",
-			"write 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53"}
-	}
-	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), nil
-}
-
-// DNSServers returns the addresses of DNS, with their ports, without entries that Check refuses.
-func (p *Policy) DNSServers() (servers []netip.AddrPort) {
-	for _, s := range p.DNS {
-		if server, problem := dnsServer(s); problem == nil {
-			servers = append(servers, server)
-		}
-	}
-	return servers
-}
+// Bytes is a count of bytes; in JSON a number, or a string with a binary unit k, m, g or t ("10m" is 10,485,760).
+type Bytes int64

@@ -148,3 +148,6 @@ func (s portSet) String() string {
 	}
 	return strings.Join(texts, ",")
 }
+
+// Ports is a range of ports, both ends included. {1, 65535} is "*".
+type Ports struct{ From, To uint16 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"errors"
 	"unicode"
+
+	"brig/internal/strictjson"
 )
 
 // Problem is an error in a policy. Path is a JSON path below the policy ("allow[2].ports").
@@ -48,3 +50,13 @@ func join(problems []Problem) error {
 // plainRune reports whether a rune may be in a path, a log line and a table: it is printable and was decoded without
 // error.
 func plainRune(r rune) bool { return r != unicode.ReplacementChar && unicode.IsPrint(r) && r != ' ' }
+
+// each returns the problems that read finds in the elements of a list.
+func each[T, R any](name string, list []T, read func(T) (R, *Problem)) (problems []Problem) {
+	for i, element := range list {
+		if _, problem := read(element); problem != nil {
+			problems = append(problems, *problem.at(strictjson.Index(name, i)))
+		}
+	}
+	return problems
+}

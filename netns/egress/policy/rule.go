@@ -10,18 +10,6 @@ import (
 	"brig/internal/words"
 )
 
-// Mode is how a connection is checked before it is relayed.
-type Mode string
-
-// The modes. ModeDefault is the mode that the port suggests: 443 tls, 80 http, any other tcp; addresses tcp.
-const (
-	ModeDefault Mode = ""
-	ModeTCP     Mode = "tcp"  // the bytes are not checked
-	ModeTLS     Mode = "tls"  // the ClientHello must name the server
-	ModeHTTP    Mode = "http" // each HTTP/1 request's Host, method and path are checked
-	ModeUDP     Mode = "udp"  // datagrams; addresses only
-)
-
 // Rule is one destination: exactly one of Host and CIDR is set.
 type Rule struct {
 	// Host is an exact name, or "*.suffix": every name below suffix at any depth, not suffix itself, or "*": every
@@ -45,9 +33,6 @@ const anyHost = "*"
 
 // Wildcard reports whether the rule is for more than one name.
 func (r *Rule) Wildcard() bool { return strings.HasPrefix(r.Host, "*") }
-
-// Ports is a range of ports, both ends included. {1, 65535} is "*".
-type Ports struct{ From, To uint16 }
 
 // canonical returns the same form for all rules of the same meaning: names normalised, addresses in their shortest
 // text, ports sorted and merged, paths without a final slash. Its problems apply to allow and deny rules alike.
