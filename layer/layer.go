@@ -3,9 +3,12 @@ package layer
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"strings"
 
 	"brig/internal/words"
+
+	"golang.org/x/sys/unix"
 )
 
 // Defaults of Options and PackOptions.
@@ -144,3 +147,16 @@ func (b *bounds) content(n int64) error {
 	b.bytes += n
 	return nil
 }
+
+// Table has a hash of each entry of a layer, with which Pack writes what differs of the same tree later on. The hashes
+// have 64 bits and a random seed, so they mean nothing to another process, and equal ones of different entries are one
+// accident of 2^64. The zero Table is empty.
+type Table struct {
+	seed maphash.Seed
+	sums map[string]uint64 // by the name of the entry, which ends with a slash if it is a directory
+}
+
+// inode identifies a file or directory as long as it exists.
+type inode struct{ dev, ino uint64 }
+
+func inodeOf(st *unix.Stat_t) inode { return inode{st.Dev, st.Ino} }

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"brig/internal/owned"
 	"brig/internal/sys"
 	"brig/internal/words"
+
+	"golang.org/x/sys/unix"
 )
 
 // Pack writes a directory, which is the upper directory of an overlay or a plain tree, as one uncompressed layer. The
@@ -35,11 +35,6 @@ func Pack(w io.Writer, upper *os.File, o *PackOptions) (*Stats, error) {
 	p.stats.Files, p.stats.Bytes = p.files, p.bytes
 	return p.stats, err
 }
-
-// inode identifies a file or directory as long as it exists.
-type inode struct{ dev, ino uint64 }
-
-func inodeOf(st *unix.Stat_t) inode { return inode{st.Dev, st.Ino} }
 
 // identity is that of a file with several names. Where others may change the tree it includes the file's handle
 // (name_to_handle_at(2)), which no later file has, as opposed to its inode number.

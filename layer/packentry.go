@@ -16,14 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Table has a hash of each entry of a layer, with which Pack writes what differs of the same tree later on. The hashes
-// have 64 bits and a random seed, so they mean nothing to another process, and equal ones of different entries are one
-// accident of 2^64. The zero Table is empty.
-type Table struct {
-	seed maphash.Seed
-	sums map[string]uint64 // by the name of the entry, which ends with a slash if it is a directory
-}
-
 // begin prepares for writing.
 func (p *packer) begin(w io.Writer) {
 	t := p.options.Table

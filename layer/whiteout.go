@@ -8,12 +8,6 @@ import (
 	"brig/internal/owned"
 )
 
-const (
-	whiteoutPrefix = ".wh."
-	metaPrefix     = ".wh..wh."
-	opaqueName     = ".wh..wh..opq"
-)
-
 // whiteout removes the file that an entry .wh.NAME names from the last directory of the stack. It removes files of the
 // layers below only, so that the order of the entries does not matter.
 func (u *unpacker) whiteout(entry string) error {
