@@ -75,7 +75,7 @@ type fileID struct{ dev, ino uint64 }
 
 // finder is the state of one Find.
 type finder struct {
-	Query
+	reading
 	Found
 	groups []*group
 	dirs   map[fileID]*gitDir
@@ -83,7 +83,6 @@ type finder struct {
 	paths  map[Path]bool
 	above  map[string]place
 	tops   map[string]bool // whose submodules are known
-	nested bool            // the search is running
 }
 
 // group is a repository: a git directory with those of its linked worktrees.
@@ -105,8 +104,8 @@ type place struct{ tree, gitDir bool }
 // Find looks at the repositories that the directories are in, at those that git's own files lead to from there, and at
 // those below.
 func Find(q Query) *Found {
-	f := &finder{Query: q, dirs: map[fileID]*gitDir{}, texts: map[string][]setting{}, paths: map[Path]bool{},
-		above: map[string]place{}, tops: map[string]bool{}}
+	f := &finder{reading: reading{Query: q}, dirs: map[fileID]*gitDir{}, texts: map[string][]setting{},
+		paths: map[Path]bool{}, above: map[string]place{}, tops: map[string]bool{}}
 	for _, dir := range q.Dirs {
 		f.upwards(dir)
 	}
@@ -126,6 +125,7 @@ func Find(q Query) *Found {
 			f.tree(top)
 		}
 	}
+	f.Problems = f.problems
 	return &f.Found
 }
 
@@ -197,24 +197,6 @@ func (f *finder) add(p Path) {
 		f.paths[p] = true
 		f.Paths = append(f.Paths, p)
 	}
-}
-
-// problem notes what could not be looked at.
-func (f *finder) problem(name, why string, remedy words.Text) { f.note(name, why, remedy, f.nested) }
-
-func (f *finder) note(name, why string, remedy words.Text, note bool) {
-	p := Problem{name, why, remedy, note}
-	if !slices.Contains(f.Problems, p) {
-		f.Problems = append(f.Problems, p)
-	}
-}
-
-// home returns the caller's home directory, or "".
-func (f *finder) home() string {
-	if home := f.Env("HOME"); path.IsAbs(home) {
-		return home
-	}
-	return ""
 }
 
 // join puts a path behind a directory, without removing "..": what it means depends on symbolic links.

@@ -17,30 +17,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func (f *finder) exists(name string) bool {
+// reading looks at what a Query is about, which a payload may have put there, and notes what cannot be looked at.
+type reading struct {
+	Query
+	problems []Problem
+	nested   bool // what is looked at belongs to the search below Query.Dirs, and a problem is a Note
+}
+
+func (r *reading) exists(name string) bool {
 	var st unix.Stat_t
 	err := unix.Lstat(name, &st)
-	f.denied(name, err)
+	r.denied(name, err)
 	return err == nil
 }
 
 // denied notes a problem if the caller lacks the permission to look at a file that a payload, which has the same uid,
 // could grant itself: an earlier payload may have removed that permission (chmod(2)).
-func (f *finder) denied(name string, err error) {
+func (r *reading) denied(name string, err error) {
 	var st unix.Stat_t
 	for at := name; err == unix.EACCES; at = path.Dir(at) {
-		below := slices.ContainsFunc(f.Dirs, func(dir string) bool { return sys.Under(at, dir) })
-		if err = unix.Lstat(at, &st); err == nil && int(st.Uid) == f.UID && below {
-			f.problem(name, "cannot be looked at: permission denied", words.Plain("chmod u+rwx "+words.Shell(at)))
+		below := slices.ContainsFunc(r.Dirs, func(dir string) bool { return sys.Under(at, dir) })
+		if err = unix.Lstat(at, &st); err == nil && int(st.Uid) == r.UID && below {
+			r.problem(name, "cannot be looked at: permission denied", words.Plain("chmod u+rwx "+words.Shell(at)))
 		}
 	}
 }
 
 // look follows a path to its end: it returns the path without symbolic links, and stat(2), or nil.
-func (f *finder) look(name string) (string, *unix.Stat_t) {
+func (r *reading) look(name string) (string, *unix.Stat_t) {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		f.denied(path.Clean(name), err)
+		r.denied(path.Clean(name), err)
 		return "", nil
 	}
 	defer unix.Close(fd)
@@ -58,16 +65,16 @@ func (f *finder) look(name string) (string, *unix.Stat_t) {
 var errNotRegular = errors.New("is not a regular file")
 
 // read returns the content of a regular file, or "".
-func (f *finder) read(name string) (string, error) {
-	b, err := f.readBytes(name)
+func (r *reading) read(name string) (string, error) {
+	b, err := r.readBytes(name)
 	return string(b), err
 }
 
 // readBytes reads a regular file. It opens nothing else for reading: to open a device can change it.
-func (f *finder) readBytes(name string) ([]byte, error) {
+func (r *reading) readBytes(name string) ([]byte, error) {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		f.denied(path.Clean(name), err)
+		r.denied(path.Clean(name), err)
 		return nil, err
 	}
 	defer unix.Close(fd)
@@ -78,7 +85,7 @@ func (f *finder) readBytes(name string) ([]byte, error) {
 	file, err := unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		if err == unix.EACCES {
-			f.denied(path.Clean(name), err)
+			r.denied(path.Clean(name), err)
 		}
 		return nil, err
 	}
@@ -87,7 +94,7 @@ func (f *finder) readBytes(name string) ([]byte, error) {
 	b.Grow(int(min(st.Size, MaxSettings)) + bytes.MinRead) // so that it is not copied
 	_, err = b.ReadFrom(io.LimitReader(reader(file), MaxSettings+1))
 	if err == nil && b.Len() > MaxSettings {
-		f.problem(name, fmt.Sprintf("has more than %d MiB, too much to look for programs that git would run",
+		r.problem(name, fmt.Sprintf("has more than %d MiB, too much to look for programs that git would run",
 			MaxSettings>>20), "make it smaller, or use "+words.Add("protect"))
 	}
 	return b.Bytes(), err
@@ -106,8 +113,8 @@ func (fd reader) Read(b []byte) (int, error) {
 }
 
 // pointer returns the path that a file of git(1) holds after a prefix, or "".
-func (f *finder) pointer(file, prefix string) string {
-	text, _ := f.read(file)
+func (r *reading) pointer(file, prefix string) string {
+	text, _ := r.read(file)
 	text, ok := strings.CutPrefix(strings.TrimRight(text, "\r\n"), prefix)
 	if !ok || len(text) >= unix.PathMax {
 		return ""
@@ -119,10 +126,10 @@ func (f *finder) pointer(file, prefix string) string {
 const tooMany = "has more than 4096 entries, and the others were not looked at"
 
 // names returns the directories in a directory of git's, sorted, and whether they are all.
-func (f *finder) names(dir string) (list []string, all bool) {
+func (r *reading) names(dir string) (list []string, all bool) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		f.denied(dir, err)
+		r.denied(dir, err)
 		return nil, true
 	}
 	d := os.NewFile(uintptr(fd), dir)
@@ -135,4 +142,22 @@ func (f *finder) names(dir string) (list []string, all bool) {
 	}
 	slices.Sort(list)
 	return list, len(entries) <= MaxEntries && (err == nil || err == io.EOF)
+}
+
+// problem notes what could not be looked at.
+func (r *reading) problem(name, why string, remedy words.Text) { r.note(name, why, remedy, r.nested) }
+
+func (r *reading) note(name, why string, remedy words.Text, note bool) {
+	p := Problem{name, why, remedy, note}
+	if !slices.Contains(r.problems, p) {
+		r.problems = append(r.problems, p)
+	}
+}
+
+// home returns the caller's home directory, or "".
+func (r *reading) home() string {
+	if home := r.Env("HOME"); path.IsAbs(home) {
+		return home
+	}
+	return ""
 }
