@@ -36,7 +36,7 @@ func TestInterpreter(t *testing.T) {
 	}
 	still := elf(56, "/l", interp)
 	binary.LittleEndian.PutUint16(still[54:], 0) // the size of a header
-	second := 64 + 56 // the row of interp
+	second := 64 + 56                            // the row of interp
 	for name, tt := range map[string]struct {
 		head       string
 		kind, path string
