@@ -26,7 +26,7 @@ func (s *spawner) prepare(home bool) (*warmRoot, error) {
 		return nil, errors.New(why)
 	}
 	if home && h.Drop {
-		h.Kept |= 1 << unix.CAP_SYS_ADMIN
+		h = h.Keeping(unix.CAP_SYS_ADMIN)
 	}
 	root := plan.Prepare(h, home, host.CopyEtc(h))
 	root.NoSetns = s.perform(plan.SetnsTrial()) != nil // without setns(2), two processes cannot build a jail in parallel

@@ -32,25 +32,15 @@ type PreparedRoot struct {
 	Steps   []Preparation
 }
 
-// facts returns a copy of the Host, adapted to the mode.
+// facts returns the Host, or a copy adapted to the mode.
 func (m *Mode) facts(s *spec.Spec, h *host.Host) *host.Host {
-	if m.Root == nil && m.UID == 0 {
-		return h
+	switch {
+	case m.Root != nil:
+		return h.OnPrepared(m.Root.Host, s.Rootfs.Path == "")
+	case m.UID != 0:
+		return h.WithPayload(m.UID, m.GID)
 	}
-	v := *h
-	c := &v
-	if m.UID != 0 {
-		c.PayloadUID, c.PayloadGID = m.UID, m.GID
-	}
-	if m.Root == nil {
-		return c
-	}
-	was := m.Root.Host
-	c.PayloadUID, c.PayloadGID, c.Kept = was.PayloadUID, was.PayloadGID, was.Kept
-	if s.Rootfs.Path == "" { // a jail shows what the prepared root has, which may differ from the host by now
-		c.System, c.Files, c.CPUs = was.System, was.Files, was.CPUs
-	}
-	return c
+	return h
 }
 
 // Preparation is a program that a Runner's launcher performs once, before it makes jails.
