@@ -19,6 +19,9 @@ type attempt struct {
 	spec       *spec.Spec
 	handover   *Handover // nil for none
 	parked     bool      // the payload is to wait for a run
+	living     bool      // the jail is a box
+	processes  *plan.Box // what plans those of a box
+	box        *within   // the box in which the process starts; nil for a jail
 	wantDigest bool
 	jails      *registry
 	made       func(*running) // is called when the jail's first process exists; or nil
@@ -44,7 +47,18 @@ func (a *attempt) wire(in io.Reader, out, errs io.Writer) {
 	m, s := &h.meter, &h.streams
 	m.limit, m.idle, m.began = int64(l.OutputLimit), time.Duration(l.Idle), a.times[momentStarted]
 	s.In, s.Out, s.TTY = in, [2]io.Writer{out, errs}, a.spec.TTY
-	s.Keep, s.Read, s.Count = int64(l.Output), l.NeedsCopies() || a.parked, m.count
+	s.Keep, s.Read, s.Count = int64(l.Output), readingOf(a), m.count
+}
+
+// readingOf returns how the keeper reads the output.
+func readingOf(a *attempt) run.Reading {
+	switch {
+	case a.box != nil:
+		return run.Pipes
+	case a.spec.Limits.NeedsCopies() || a.parked:
+		return run.Copies
+	}
+	return run.Lends
 }
 
 // seats returns 1 more than the number of the first stream that is the caller's controlling terminal, if the payload
@@ -52,8 +66,8 @@ func (a *attempt) wire(in io.Reader, out, errs io.Writer) {
 func (a *attempt) seats() int {
 	if a.terminal < 0 {
 		a.terminal = 0
-		if s := &a.held.streams; !a.spec.TTY && !a.spec.NoInit && !a.parked {
-			a.terminal = run.Controlling(s.In, s.Out, s.Read)
+		if s := &a.held.streams; !a.spec.TTY && !a.spec.NoInit && !a.parked && a.box == nil {
+			a.terminal = run.Controlling(s.In, s.Out, s.Read > run.Lends)
 		}
 	}
 	return a.terminal
@@ -120,7 +134,7 @@ func (a *attempt) spawn(by *spawner, o order) (*jail, error) {
 func (a *attempt) running(j *jail, ownNet bool) *running {
 	l := &a.spec.Limits
 	r := &running{jail: *j, spec: a.spec, plan: a.plan, digest: a.digest, held: a.held, times: a.times, jails: a.jails,
-		parked: a.parked}
+		parked: a.parked, box: a.box, processes: a.processes}
 	r.Alone = a.spec.NoInit
 	r.ender.first, r.ender.group, r.ender.tier, r.ender.grace = &r.Process, r.group, a.spec.Tier, time.Duration(l.Grace)
 	r.ender.seat = seat{&a.held.streams, &r.Process}

@@ -49,6 +49,8 @@ type Cmd struct {
 	ctx        context.Context
 	runner     *Runner
 	ownsRunner bool
+	living     bool                 // it is a box
+	within     *within              // in which the command runs; nil for a jail of its own
 	way        func(*Runner) source // the only way to start; nil for the Runner's: see CommandOrdered
 
 	started bool
@@ -136,6 +138,7 @@ func (c *Cmd) Start() (err error) {
 // begin starts the jail in the first way that has one.
 func (c *Cmd) begin(a *attempt) error {
 	a.jails, a.handover, a.wantDigest, a.made = &c.runner.jails, c.Handover, c.WantPlanDigest, c.running.Store
+	a.living, a.box = c.living, c.within
 	a.wire(c.Stdin, c.Stdout, c.Stderr)
 	a.held.streams.Terminal = c.Terminal
 	sources := c.runner.sources()
@@ -267,7 +270,7 @@ func (c *Cmd) Pid() int {
 // it is. That process then ends as the payload does, and this one has to exit.
 func (c *Cmd) Leave() (bool, error) {
 	r := c.running.Load()
-	if r == nil || !c.runner.own.launcher.Parent {
+	if r == nil || c.within != nil || !c.runner.own.launcher.Parent {
 		return false, nil
 	}
 	err := sys.Control(r.Report, func(fd int) error {

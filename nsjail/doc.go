@@ -21,6 +21,8 @@
 // mounts, files, addresses and processes end with it, also when this process is killed; the Collect functions remove
 // what is left on disk then.
 //
+// A Box (Runner.NewBox) is a jail that lives, in which commands meet what earlier ones have left.
+//
 // Beside this package, brig/nsjail/spec has all that a Spec can hold, brig/nsjail/explain shows the system calls of a
 // start, brig/nsjail/doctor what a machine lacks, brig/denial what a jail has refused, brig/changes what a payload has
 // changed of a copy, and brig/netns/egress/policy the rules for NetEgress.

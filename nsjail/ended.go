@@ -20,11 +20,11 @@ type Ended struct {
 	// Count is how many there were; it is no more than 256, at which the search stops.
 	Count int `json:"count"`
 	// Processes has the first of them.
-	Processes []EndedProcess `json:"processes"`
+	Processes []Process `json:"processes"`
 }
 
-// EndedProcess is a process that was ended with the payload.
-type EndedProcess struct {
+// Process is a process of a jail.
+type Process struct {
 	PID int `json:"pid"` // in the jail
 	// Command is what the kernel keeps of the name, at most 15 bytes: proc_pid_comm(5). The process can change it. What
 	// is not printable is escaped.
@@ -92,7 +92,7 @@ func endedOf(init int) *Ended {
 }
 
 // endedProcess describes a process, and reports whether it runs or SIGKILL has ended it: proc_pid_stat(5).
-func endedProcess(pid int) (p EndedProcess, ok bool) {
+func endedProcess(pid int) (p Process, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	stat, err := sys.ReadFile(dir + "/stat")
 	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // the name may have parentheses
@@ -104,7 +104,7 @@ func endedProcess(pid int) (p EndedProcess, ok bool) {
 	if fields[0] == "Z" && (err != nil || unix.WaitStatus(status).Signal() != unix.SIGKILL) {
 		return p, false // it has ended by itself, and its parent has not waited for it
 	}
-	p = EndedProcess{pid, words.Printable(string(stat[from+1 : to]))}
+	p = Process{pid, words.Printable(string(stat[from+1 : to]))}
 	text, _ := sys.ReadFile(dir + "/status") // without it the number is the host's
 	_, numbers, _ := strings.Cut(string(text), "\nNSpid:")
 	numbers, _, _ = strings.Cut(numbers, "\n")

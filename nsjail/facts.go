@@ -33,6 +33,7 @@ type ended struct {
 	bounds   bounds
 	known    known
 	others   *Ended
+	stays    *Ended // of a process of a box
 	network  *egress.Summary
 	replaced []string // protected paths that were replaced from outside
 	changes  []Change

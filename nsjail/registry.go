@@ -91,6 +91,15 @@ func (r *registry) collect(j *jail) {
 	r.ending.Go(func() { _ = j.collect() }) // no caller waits for the error
 }
 
+// cancel records that what runs ends because its caller no longer wants it.
+func (r *registry) cancel() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for j := range r.jails {
+		j.ender.cause.CompareAndSwap(int32(notEnded), int32(endedCancel))
+	}
+}
+
 // close kills all running jails, and waits for the starts. It reports whether the registry was open.
 func (r *registry) close() bool {
 	r.mu.Lock()

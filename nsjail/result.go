@@ -44,6 +44,9 @@ type Result struct {
 	FileSystems []FileSystem `json:"file_systems,omitempty"`
 	// Ended are the processes that still ran when the payload ended, and ended with it; nil if there were none.
 	Ended *Ended `json:"ended,omitempty"`
+	// Stays are the processes that a process of a Box has left behind, and that go on: those of its session, and at least
+	// one if there are any others. It is nil for none.
+	Stays *Ended `json:"stays,omitempty"`
 	// LimitsHit names the limits that the run has met, by their fields in Limits, whether or not they ended it; "disk" is
 	// a tmpfs that was full at the end (if the payload failed, at any time), or a cow mount with too many changes on disk.
 	LimitsHit []string `json:"limits_hit,omitempty"`

@@ -21,7 +21,7 @@ import (
 func resultOf(e *ended) (*Result, error) {
 	s := &e.known
 	r := &Result{Enforced: s.enforced, Image: s.image, SpecDigest: s.digest, Warm: s.taken, Ended: e.others,
-		FileSystems: e.disks.systems, Output: e.output, Last: e.last, Network: e.network, Changes: e.changes,
+		Stays: e.stays, FileSystems: e.disks.systems, Output: e.output, Last: e.last, Network: e.network, Changes: e.changes,
 		Replaced: e.replaced, Phases: e.phases, Violation: newViolation(e.calls.violation), Notes: notesOf(e)}
 	r.setUsage(e.usage, &e.group)
 	r.Usage.Disk, r.Usage.Wall = Count(e.disks.bytes), Millis(e.wall)

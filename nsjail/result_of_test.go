@@ -172,7 +172,7 @@ var invented = map[string]func(*ended){
 	"Ctrl-C without init":       func(e *ended) { e.status, e.deeds.keyed = syscall.WaitStatus(killed(syscall.SIGKILL)), unix.SIGINT },
 	"a name looked up":          func(e *ended) { e.status, e.lookup = syscall.WaitStatus(exited(6)), "example.org" },
 	"a network by name":         func(e *ended) { e.network = &egress.Summary{} },
-	"others that ended, too":    func(e *ended) { e.others = &Ended{1, []EndedProcess{{5, "sleep"}}} },
+	"others that ended, too":    func(e *ended) { e.others = &Ended{1, []Process{{5, "sleep"}}} },
 	"a replaced protected path": func(e *ended) { e.replaced, e.known.notes = []string{"/work/.git"}, []spec.Text{"of the plan"} },
 	"processes that do not end": func(e *ended) {
 		e.status, e.deeds.gaveUp, e.unread = syscall.WaitStatus(exited(0)), spec.HostError(opEnd, "process 7 did not end", "look"), true

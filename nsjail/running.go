@@ -3,6 +3,7 @@ package nsjail
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 
 	"brig/internal/sys"
@@ -27,9 +28,12 @@ type running struct {
 	watch  watch
 	jails  *registry
 
-	parked bool // its payload waits for a run
-	taken  bool // its payload was parked
-	simple bool // an error of its set-up names the step alone
+	processes *plan.Box // of a box; nil for another jail
+
+	box    *within // of which it is a process; nil for a jail
+	parked bool    // its payload waits for a run
+	taken  bool    // its payload was parked
+	simple bool    // an error of its set-up names the step alone
 }
 
 // follow registers the jail, watches for memory kills, and waits for the payload's start. A jail whose set-up fails is
@@ -72,7 +76,12 @@ func (r *running) confirm(ctx context.Context) error {
 		rep, fds, err = r.Receive()
 	}
 	switch {
+	case r.box != nil && errors.Is(err, run.ErrNoReport):
+		return os.ErrProcessDone
 	case err == nil && rep.Type == launcher.ReportExec, errors.Is(err, run.ErrNoReport) && (r.Alone || r.outgrown()):
+		if r.box != nil {
+			r.Pid = rep.A
+		}
 		if !r.parked {
 			r.runs()
 		}
@@ -83,7 +92,7 @@ func (r *running) confirm(ctx context.Context) error {
 		}
 		return nil
 	case err == nil && rep.Type == launcher.ReportFail:
-		f := failure{Spec: r.spec, plan: r.plan, simple: r.simple}
+		f := failure{Spec: r.spec, plan: r.plan, simple: r.simple, inBox: r.box != nil}
 		return f.setupError(rep)
 	case err == nil: // impossible: ReportExec comes first
 		return &spec.Error{Fault: spec.FaultBrig, Op: "report", Detail: "out of order"}

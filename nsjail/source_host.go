@@ -50,12 +50,17 @@ func (s hostRoot) create(a *attempt, by *spawner, h *host.Host) (*jail, error) {
 		defer by.first.Unlock()
 	}
 	mode := by.mode()
-	mode.Terminal = a.seats()
+	mode.Terminal, mode.Box = a.seats(), a.living
 	if s.why != "" {
 		mode.Note = "made from the host's tree, which takes longer: " + s.why
 	}
 	a.times.mark(momentLooked)
-	if a.plan, err = mode.ResolveChecked(a.spec, h); err != nil {
+	if a.living {
+		a.plan, a.processes, err = mode.ResolveBox(a.spec, h)
+	} else {
+		a.plan, err = mode.ResolveChecked(a.spec, h)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if s.edit != nil {

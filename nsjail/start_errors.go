@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"brig/internal/program"
 	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/doctor"
@@ -27,6 +28,7 @@ type failure struct {
 	Spec   *spec.Spec
 	plan   *plan.Plan
 	simple bool // the error names the step alone
+	inBox  bool // the program is that of a process of a box
 }
 
 // setupError returns the error for a failed operation of the jail, with its name and remedy.
@@ -39,6 +41,9 @@ func (c *failure) setupError(rep launcher.Report) error {
 		Errno: syscall.Errno(rep.B)}
 	if c.simple {
 		return e
+	}
+	if c.inBox && op.NR == program.Fork {
+		return noProcess(e)
 	}
 	if op.Label == spec.OpExec {
 		return c.execError(e)

@@ -20,7 +20,7 @@ func (r *running) end(gone func()) (*ended, error) {
 	e := &ended{group: cgroup.Unknown(), before: r.watch.before, disks: disksAtEnd{bytes: -1},
 		bounds: boundsOf(r.spec, r.plan.Host.HardLimits["cpu"]), known: known{enforced: r.enforced(r.plan),
 			notes: r.plan.Notes, image: r.spec.Rootfs.Image, seccomp: r.spec.Seccomp, taken: r.taken}}
-	if !r.plan.Mode.Forked {
+	if !r.plan.Mode.Forked && r.box == nil {
 		e.known.digest = r.spec.Digest()
 	}
 	if r.group != nil {
@@ -33,6 +33,15 @@ func (r *running) end(gone func()) (*ended, error) {
 	r.ender.done.Store(true)
 	e.deeds.warned = r.ender.warned.Load()
 	e.deeds.why = e.timely(cause(r.ender.cause.Load()))
+	switch {
+	case e.deeds.why != notEnded:
+	case e.lost && r.box != nil:
+		e.deeds.why = r.box.why()
+	case r.box != nil && e.status != 0 && r.box.kills() > r.box.before:
+		e.deeds.why = endedMemory
+	case r.plan.Mode.Box && e.way.told: // Box.Close
+		e.status = 0
+	}
 	err = errors.Join(err, r.endGroup(func() { r.readGroup(e) }),
 		r.held.disks.count(&e.disks, e.deeds.why == endedDisk))
 	e.replaced = r.held.guard.replaced(r.plan.Host)
@@ -56,6 +65,9 @@ func (r *running) readEnd(e *ended) (err error) {
 			e.status, e.usage = syscall.WaitStatus(rep.A), rep.Usage
 			end.told, end.left = rep.B&launcher.EndAsked != 0, rep.B&launcher.EndLeft != 0
 			e.recordExit(&rep, r.plan)
+			if rep.B&launcher.EndStays != 0 {
+				e.stays = r.box.stays(r.Pid)
+			}
 			if rep.Denied > 0 {
 				e.calls.denied = r.Denied()
 			}
@@ -63,6 +75,10 @@ func (r *running) readEnd(e *ended) (err error) {
 		if end.reported && !end.left {
 			r.readGroup(e) // while the kernel takes init's namespaces apart
 		}
+	}
+	if r.box != nil { // the first process is the box's
+		e.lost = !end.reported
+		return nil
 	}
 	if end.reported && r.plan.Stays { // init waits for the other processes of the jail, and nothing waits for init
 		e.disks.bytes = -1

@@ -23,9 +23,9 @@ const (
 	maxColumns     = 120 // a tab is one
 	maxVague       = 5   // comments with "gives" or "says"
 	maxMain        = 40
-	maxInterpreter = 203 // lines of interpret.c, which the launcher and each jail run
+	maxInterpreter = 204 // lines of interpret.c, which the launcher and each jail run
 	maxInit        = 83  // statements of init.c: process 1 of a jail
-	maxAllC        = 492 // of all the C, with the keeper's part and the shared layouts
+	maxAllC        = 653 // of all the C, with the keeper's part and the shared layouts
 )
 
 // binaries are the files that may hold other than text.
@@ -284,7 +284,8 @@ func TestCStatements(t *testing.T) {
 
 func TestLauncherStaysSmall(t *testing.T) {
 	total := 0
-	for _, name := range []string{"interpret.c", "spawn.c", "init.c", "keeper.c", "launcher.h"} {
+	for _, name := range []string{"interpret.c", "spawn.c", "init.c", "init.h", "box.c", "keeper.c",
+		"launcher.h"} {
 		text := must.Get(os.ReadFile(filepath.Join(root, "nsjail/internal/launcher", name)))(t)
 		lines, n := bytes.Count(text, []byte("\n")), cStatements(string(text))
 		total += n
@@ -297,7 +298,7 @@ func TestLauncherStaysSmall(t *testing.T) {
 		t.Errorf("the C has %d statements, more than %d", total, maxAllC)
 	}
 	c, err := filepath.Glob(filepath.Join(root, "nsjail/internal/launcher", "*.[chS]"))
-	if err != nil || len(c) != 6 { // ahead_amd64.h is generated
+	if err != nil || len(c) != 8 { // ahead_amd64.h is generated
 		t.Errorf("the C is %q, %v", c, err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 // Name returns the name of a system call that a program may contain, or its number.
 func Name(nr uint32) string {
 	switch nr {
+	case Serve:
+		return "serve"
 	case Fork:
 		return "fork_init"
 	case Join:

@@ -25,6 +25,10 @@ const (
 	// performs itself, while the child continues after them; the ABI whose notices ask for EPERM; the mode of init
 	// (launcher.InitTraces, InitStays).
 	Fork = 0xffff0001
+	// Serve makes the process the init of a box, which performs other programs as the keeper sends them. Arguments: the
+	// slot of the report socket, and the number of tmpfs mounts as in Fork. In such a program Fork creates a process of
+	// the box, which continues with the list; init performs the next one.
+	Serve = 0xffff0006
 	// Post is one of init's operations: it notifies the child that init has reached it. The end of init's operations
 	// notifies the child, too.
 	Post = 0xffff0005
@@ -109,6 +113,11 @@ func (p *Program) Park(label string, report Slot) (first Slot) {
 func (p *Program) Rest(fds int) *Program {
 	return &Program{fds: fds + 1, next: p.next + Slot(fds) + 1, free: slices.Clone(p.free), rest: true,
 		Ops: make([]Op, 0, 48)}
+}
+
+// NewRest returns a list for the init of a box. It receives fds descriptors, of which the first is the list itself.
+func NewRest(fds int) *Program {
+	return &Program{fds: fds, next: Slot(fds), rest: true, Ops: make([]Op, 0, 48)}
 }
 
 // Int returns a constant.

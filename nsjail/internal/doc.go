@@ -55,6 +55,24 @@
 // makes the jail as for an ordinary user. With Spec.NoInit the payload is process 1 itself; the end of the report
 // socket stands for EXEC, and wait4(2) after the pidfd for EXIT. What a Runner keeps ready is in docs/warm.md.
 //
+// # A box
+//
+// The program of a box (Mode.Box) ends with "serve" instead of a fork: its first process becomes an init without a
+// payload, in the Landlock domain of all its processes (launcher/box.c). Each process comes as a program of its own,
+// planned by plan.Box, at the report socket, with the descriptors of its streams and the far end of a report socket of
+// its own:
+//
+//	keeper                                              init of the box          process
+//	  +-- memfd(program), its report socket, streams ----->|                        .
+//	  |          report socket, SCM_RIGHTS                 +- clone(CLONE_VM) ----->|
+//	  |                                                    |  (waits, bounded)      | streams, rlimits, filter, execve(2)
+//	  |<-- FAIL {op, errno} or EXEC {pid} -- its socket ---+                        | runs
+//	  +-- a signal, or 0 for the end of its session ------>|- kill(2) ------------->|
+//	  |<-- EXIT {wait status, rusage, stays} its socket ---+<-------- its end ------+
+//
+// A program that does not fork makes something for the keeper: a socket, which it sends back. The end of the box's own
+// report socket ends the box.
+//
 // # Deaths
 //
 //	dies        what happens

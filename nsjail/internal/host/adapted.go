@@ -24,3 +24,10 @@ func (h *Host) OnPrepared(was *Host, shown bool) *Host {
 	}
 	return &c
 }
+
+// WithEnv returns a copy of the Host for a process of a box: the caller's variables that it asks for, and its TERM.
+func (h *Host) WithEnv(passed []string, term string) *Host {
+	c := *h
+	c.Env, c.Term = passed, term
+	return &c
+}

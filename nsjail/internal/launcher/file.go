@@ -1,5 +1,10 @@
 package launcher
 
+/*
+#include "launcher.h"
+*/
+import "C"
+
 import (
 	"os"
 
@@ -37,14 +42,24 @@ func SendSuffix(sock int, rest *program.Program, fds ...int) error {
 		return err
 	}
 	defer f.Close()
-	return f.send(sock, fds)
+	return f.send(sock, 0, fds)
+}
+
+// SendProgram sends a program to the init of a box: program.Serve. The first of fds is the socket for its reports.
+func SendProgram(sock int, p *program.Program, fds ...int) error {
+	f, err := NewFile(p, program.Request{})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.send(sock, C.TELL_PROGRAM, fds)
 }
 
 // send sends a program and its descriptors: unix(7) SCM_RIGHTS. It does not block: the socket buffers one message, and
-// the next one is sent only after the first has been received.
-func (f *File) send(sock int, fds []int) error {
+// the next one is sent only after the first has been received. Those to a box may meet a full buffer: EAGAIN.
+func (f *File) send(sock int, what byte, fds []int) error {
 	all := append(make([]int, 0, 8), f.fd)
-	return unix.Sendmsg(sock, []byte{0}, unix.UnixRights(append(all, fds...)...), nil, unix.MSG_NOSIGNAL)
+	return unix.Sendmsg(sock, []byte{what}, unix.UnixRights(append(all, fds...)...), nil, unix.MSG_NOSIGNAL)
 }
 
 // memfd returns a memory file that contains an encoded program: memfd_create(2), Linux 3.17.

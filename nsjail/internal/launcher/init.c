@@ -1,6 +1,6 @@
 // Process 1 of a jail. Its memory holds nothing of the keeper's, it is not dumpable, and its only descriptors are those
 // below, FD_LOOKUPS, and the jail's tmpfs mounts from FD_DISK on.
-#include "launcher.h"
+#include "init.h"
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
@@ -10,20 +10,6 @@
 
 enum { REPORT, SIGNALS, LISTENER, TERMINAL, NFDS };
 
-struct init {
-	long payload;
-	long tracer;         // the process that may trace exits
-	struct timespec cpu; // of the payload, as RLIMIT_CPU counts it
-	int disks;
-	long look;           // nanoseconds from one look at them to the next
-	uint32_t denies;     // the ABI whose notices ask for EPERM (AUDIT_ARCH_*); 0: each asks for death
-	int mode;            // INIT_TRACES, INIT_STAYS, INIT_TERMINAL
-	struct report end;   // the last report
-};
-
-// denied counts the refused calls by their numbers. The last counter is that of all numbers from there on.
-static uint64_t denied[CALLS];
-
 void brig_tell(int fd, int type, int a, int b) {
 	struct report r = {.type = type, .a = a, .b = b};
 	while (SYS3(SYS_write, fd, &r, sizeof r) == -EINTR) {}
@@ -32,7 +18,7 @@ void brig_tell(int fd, int type, int a, int b) {
 // measure records what each tmpfs contains, and the most that it has contained: statfs(2). The time to the next look is one
 // in which none can be filled, of which a page or a file takes a microsecond, but at least a millisecond, and longer from
 // look to look where nothing changes.
-static void measure(struct init *in) {
+void brig_measure(struct init *in) {
 	uint64_t room = 1 << 18;
 	for (int i = 0; i < in->disks; i++) {
 		__typeof__(*in->end.disks) *d = in->end.disks + i;
@@ -56,14 +42,20 @@ static int told(const struct init *in) {
 	return what;
 }
 
-// end kills the other processes of the pid namespace, reaps them, and reports how the payload ended and what all used.
+// brig_report sends the last report, and the counters of refused calls behind it.
+void brig_report(struct init *in) {
+	while (SYS3(SYS_write, in->report, &in->end, sizeof in->end) == -EINTR) {}
+	if (in->end.denied) SYS3(SYS_write, in->report, in->denied, sizeof in->denied); // all signals are blocked: no EINTR
+}
+
+// brig_end kills the other processes of the pid namespace, reaps them, and reports how the payload ended and what all used.
 // Init that stays kills none, and waits for them after its report.
-static void end(struct init *in, int status, int asked) {
+void brig_end(struct init *in, int status, int asked) {
 	struct report *r = &in->end;
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) r->own = 0;
 	r->a = r->own ? SIGSYS : status; // as after SECCOMP_RET_KILL_PROCESS
 	r->b = asked ? END_ASKED : 0;
-	measure(in);
+	brig_measure(in);
 	if (status) SYS4(SYS_recvfrom, FD_LOOKUPS, r->lookup, sizeof r->lookup, MSG_DONTWAIT);
 	// All others are children of init or their descendants. kill(2) looks at every process of the machine. Without a pid
 	// namespace, init's Landlock domain keeps the signal from all that are not in it: landlock(7), scoped.
@@ -71,7 +63,7 @@ static void end(struct init *in, int status, int asked) {
 	// A label may forbid the signal (apparmor(7)). The kernel then ends them with the namespace.
 	if (p != -ECHILD && SYS2(SYS_kill, -1, SIGKILL) == -EACCES) r->b |= END_LEFT;
 	if (p != -ECHILD && !asked) { // they run no more, and keep their names until they are reaped
-		brig_tell(REPORT, REPORT_OTHERS, 0, 0);
+		brig_tell(in->report, REPORT_OTHERS, 0, 0);
 		told(in);
 	}
 	for (; p >= 0 && !(r->b & END_LEFT); p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0)) // ECHILD: none is left
@@ -80,8 +72,7 @@ static void end(struct init *in, int status, int asked) {
 			r->b |= END_LEFT;
 	SYS2(SYS_getrusage, RUSAGE_CHILDREN, &r->usage);
 	r->usage.ru_ixrss = in->cpu.tv_sec * 1000 + in->cpu.tv_nsec / 1000000; // Linux leaves it 0
-	while (SYS3(SYS_write, REPORT, r, sizeof *r) == -EINTR) {}
-	if (r->denied) SYS3(SYS_write, REPORT, denied, sizeof denied); // all signals are blocked: no EINTR
+	brig_report(in);
 	while (in->mode & INIT_STAYS && SYS4(SYS_wait4, -1, 0, __WALL, 0) != -ECHILD) {}
 	SYS1(SYS_exit_group, 0);
 }
@@ -103,16 +94,16 @@ static void deny(struct init *in, const struct seccomp_notif *n) {
 	struct seccomp_notif_resp a = may_trace(in, n) ?
 		(struct seccomp_notif_resp){.id = n->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE} :
 		(struct seccomp_notif_resp){.id = n->id, .error = -EPERM};
-	if (!SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_SEND, &a) && a.error)
-		in->end.denied += !denied[(uint32_t)n->data.nr < CALLS ? n->data.nr : CALLS - 1]++;
+	if (!SYS3(SYS_ioctl, in->listener, SECCOMP_IOCTL_NOTIF_SEND, &a) && a.error)
+		in->end.denied += !in->denied[(uint32_t)n->data.nr < CALLS ? n->data.nr : CALLS - 1]++;
 }
 
-// notice takes one notice of the filter: of a call that it refuses, or of one that it answers with death. The latter's
+// brig_notice takes one notice of the filter: of a call that it refuses, or of one that it answers with death. The latter's
 // process is killed: nothing else ends the call, and it is never performed. The notice names a thread; kill(2) takes a
 // thread for its process.
-static void notice(struct init *in) {
+void brig_notice(struct init *in) {
 	struct seccomp_notif n = {0}; // seccomp_unotify(2): it must be zero
-	if (SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_RECV, &n)) return; // ENOENT: the process has ended before
+	if (SYS3(SYS_ioctl, in->listener, SECCOMP_IOCTL_NOTIF_RECV, &n)) return; // ENOENT: the process has ended before
 	if (n.data.arch == in->denies && !X32(n.data.nr)) return deny(in, &n);
 	int own = !SYS3(SYS_tgkill, in->payload, n.pid, 0); // one of the payload's threads
 	if (!in->end.count++ || (own && !in->end.own)) {
@@ -158,7 +149,7 @@ static void keep_descriptors(int report, int listener, int disks, int terminal) 
 // thing of each kind in turn, so that a flood of one does not hide another. a are the arguments of fork_init.
 void brig_init(long payload, const long *a, int listener, struct run *run) {
 	struct init in = {.payload = payload, .disks = (int)a[2], .denies = (uint32_t)a[4], .mode = (int)a[5],
-		.look = 4000000, .end.type = REPORT_EXIT};
+		.report = REPORT, .listener = LISTENER, .look = FIRST_LOOK, .end.type = REPORT_EXIT};
 	int slot = in.mode >> INIT_TERMINAL;
 	keep_descriptors((int)a[0], listener, in.disks, slot ? (int)run->slots[slot] : -1);
 	if (run->err) brig_tell(REPORT, REPORT_FAIL, run->op, run->err);
@@ -171,14 +162,14 @@ void brig_init(long payload, const long *a, int listener, struct run *run) {
 		SYS2(SYS_clock_gettime, ~payload << 3, &in.cpu); // CPUCLOCK_PROF of a process: clock_getcpuclockid(3)
 		for (; reaped < 64 && (pid = SYS4(SYS_wait4, -1, &status, WNOHANG | __WALL | (slot ? WUNTRACED : 0), 0)) > 0; reaped++)
 			if (WIFSTOPPED(status)) stopped(&in, pid, WSTOPSIG(status));
-			else if (pid == payload) end(&in, status, 0);
+			else if (pid == payload) brig_end(&in, status, 0);
 		// a flood of zombies must not hide the other events
 		if (!SYS4(SYS_ppoll, p, TERMINAL, reaped == 64 ? &(struct timespec){0} :
-			in.disks ? &(struct timespec){.tv_nsec = in.look} : 0, 0)) measure(&in);
+			in.disks ? &(struct timespec){.tv_nsec = in.look} : 0, 0)) brig_measure(&in);
 		// a byte from the keeper asks for the end: SIGKILL would lose what the jail's processes have used. A keeper that
 		// is gone asks for the same, since without a pid namespace they would outlive init
-		if (p[REPORT].revents && !told(&in)) end(&in, SIGKILL, 1);
-		if (p[LISTENER].revents & POLLIN) notice(&in);
+		if (p[REPORT].revents && !told(&in)) brig_end(&in, SIGKILL, 1);
+		if (p[LISTENER].revents & POLLIN) brig_notice(&in);
 		else if (p[LISTENER].revents) p[LISTENER].fd = -1; // POLLHUP: no process has the filter any more
 		if (p[SIGNALS].revents & POLLIN) forward(&in);
 	}

@@ -152,10 +152,11 @@ static long operation(const struct op *o, struct run *r) {
 	long a[6], got;
 	for (int k = 0; k < 6; k++) a[k] = o->slots & (1 << k) ? r->slots[o->a[k]] : (long)o->a[k];
 	switch (o->nr) {
-	case OP_FORK: return fork_init(a, r);
+	case OP_FORK: return r->box ? brig_command(a, r) : fork_init(a, r);
 	case OP_SAME: return same((int)a[0], (uint64_t)a[1], (uint64_t)a[2]);
 	case OP_PARK: return wait_for_suffix(a, r);
 	case OP_JOIN: return wait_for_init(r, (int)a[0]);
+	case OP_SERVE: brig_serve(a);
 	case OP_POST: return r->of ? signal_child(r) : -EINVAL;
 	}
 	int tries = 0; // openat2(2): EAGAIN if a rename or mount anywhere on the machine has raced with a ".."

@@ -163,9 +163,9 @@ func (s *Launcher) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 		return 0, err
 	}
 	if ahead {
-		err = f.send(s.aheadSock, fds)
+		err = f.send(s.aheadSock, 0, fds)
 	} else {
-		err = sys.Control(s.sock, func(fd int) error { return f.send(fd, fds) })
+		err = sys.Control(s.sock, func(fd int) error { return f.send(fd, 0, fds) })
 	}
 	if err != nil {
 		return 0, os.NewSyscallError("sendmsg to the launcher", err)
@@ -197,7 +197,7 @@ func (s *Launcher) Leave(report int) error {
 		return err
 	}
 	defer f.Close()
-	return sys.Control(s.sock, func(fd int) error { return f.send(fd, []int{report}) })
+	return sys.Control(s.sock, func(fd int) error { return f.send(fd, 0, []int{report}) })
 }
 
 // The range of host ids for the payloads of root: the first id and the number of ids.

@@ -30,6 +30,7 @@
 #define OP_PARK 0xffff0003u
 #define OP_JOIN 0xffff0004u
 #define OP_POST 0xffff0005u
+#define OP_SERVE 0xffff0006u
 enum {
 	NSLOTS = 256,
 	NO_SLOT = 0xff,
@@ -40,6 +41,9 @@ enum {
 	FD_LOOKUPS = 263, // a socket that gets what is sent to closed ports (package netns), of which init reports the first
 	FD_DISK = 264,   // the first of the tmpfs mounts that init keeps (package rootfs)
 	MAX_DISKS = 8,
+	FD_BOX = 272,    // the first of those of a box's init
+	FD_NULL = 275,   // its /dev/null
+	MAX_COMMANDS = 256, // processes of a box that the keeper has asked for, and that run or have left some behind
 	PAYLOAD_IDS = 2000000000, // the first host id of root's payloads: above accounts, subordinate ids, systemd's ranges
 	PAYLOAD_ID_COUNT = 100000000,
 	END_SECONDS = 10, // how long processes may take to end after SIGKILL
@@ -54,7 +58,9 @@ enum { KIND_SELF = 1, KIND_SUFFIX = 2, KIND_LEAVE = 3, FLAG_WARD = 1 };
 // and END_ASKED, if the keeper asked for the end, or END_LEFT, if SIGKILL has not ended all processes. STOP has the signal
 // that has stopped the payload, if it has a terminal in place of the caller's. OTHERS comes before EXIT if the payload has
 // ended and others have been killed with it: init waits for a byte before it reaps them.
-enum { REPORT_FAIL = 1, REPORT_EXEC = 2, REPORT_EXIT = 3, REPORT_STOP = 4, REPORT_OTHERS = 5, END_ASKED = 1, END_LEFT = 2 };
+// END_STAYS is in the EXIT of a box's process that has left others behind.
+enum { REPORT_FAIL = 1, REPORT_EXEC = 2, REPORT_EXIT = 3, REPORT_STOP = 4, REPORT_OTHERS = 5,
+	END_ASKED = 1, END_LEFT = 2, END_STAYS = 4 };
 
 // How init works: one process may trace exits; init outlives the keeper, ends no process, and stays as long as there are
 // any, as bubblewrap's does.
@@ -65,6 +71,10 @@ enum { REPORT_FAIL = 1, REPORT_EXEC = 2, REPORT_EXIT = 3, REPORT_STOP = 4, REPOR
 // keeper tells init whether the payload has the foreground of that; 0 asks for the end.
 #define INIT_TERMINAL 8
 enum { TELL_FOREGROUND = 1, TELL_BACKGROUND = 2 };
+
+// What the keeper tells a box's init beside that: a program follows, as descriptors; all processes are to stop, or to go
+// on. What it tells it of one process is the number of a signal, or 0 for the end of it and of its session.
+enum { TELL_PROGRAM = 3, TELL_STOP = 4, TELL_CONTINUE = 5 };
 
 // The list made ahead: the last capability that it expects of the kernel (Linux 5.9), the width of an id in a map, how many
 // operations and bytes of data come before the first that depends on identity or root, how many before the host's tree is
@@ -117,6 +127,7 @@ struct run {
 	int tid;         // of the child, until its execve(2) or end
 	int signals;     // how often init has told it how far it is
 	struct run *of;  // in init's part: the child's
+	struct box *box; // it is performed by a box's init, which goes on
 };
 
 // What the constructor leaves for Go: two sockets or -1, and the launcher's pid. ahead is one of these instead if no
@@ -184,6 +195,10 @@ void brig_become(char **argv, int sock, int ahead); // does not return
 // init.c
 void brig_tell(int fd, int type, int a, int b); // sends a report
 __attribute__((noreturn)) void brig_init(long payload, const long *a, int listener, struct run *run);
+
+// box.c
+__attribute__((noreturn)) void brig_serve(const long *a);
+long brig_command(const long *a, struct run *r);
 
 // keeper.c
 unsigned char *brig_ahead_program(size_t *size); // the beginning of the default jail's list, or 0

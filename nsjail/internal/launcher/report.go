@@ -28,6 +28,7 @@ const (
 const (
 	EndAsked = C.END_ASKED
 	EndLeft  = C.END_LEFT
+	EndStays = C.END_STAYS // of a box's process: it has left others behind, which go on
 )
 
 // The modes of init, for the sixth argument of program.Fork: one process may trace exits; init outlives the keeper,
@@ -43,6 +44,9 @@ const (
 	InitTerminal   = C.INIT_TERMINAL
 	TellForeground = C.TELL_FOREGROUND
 	TellBackground = C.TELL_BACKGROUND
+	// TellStop and TellContinue stop all processes of a box, and let them go on.
+	TellStop     = C.TELL_STOP
+	TellContinue = C.TELL_CONTINUE
 )
 
 // EndSeconds is the time in seconds that init, or the keeper of a jail without init, waits for killed processes.
@@ -50,6 +54,16 @@ const EndSeconds = C.END_SECONDS
 
 // FDLookups is the descriptor number under which init holds the socket of netns.Loopback, if the jail has one.
 const FDLookups = C.FD_LOOKUPS
+
+// MaxCommands is how many processes a box can have that the keeper has asked for, and that run or have left some
+// behind.
+const MaxCommands = C.MAX_COMMANDS
+
+// BoxFiles is the least limit on open files under which a box's init has all of its descriptors.
+const BoxFiles = C.FD_NULL + 1 + 2*C.MAX_COMMANDS
+
+// FDNull is the descriptor number of a box's init for /dev/null.
+const FDNull = C.FD_NULL
 
 // FDDisk is the first of MaxDisks fixed descriptor numbers under which init holds tmpfs mounts.
 const (

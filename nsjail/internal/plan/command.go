@@ -8,6 +8,7 @@ import (
 	"brig/internal/program"
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/ops"
 	"brig/nsjail/spec"
 
@@ -18,6 +19,7 @@ import (
 type streams struct {
 	terminal bool         // one of the jail's own
 	first    program.Slot // of the three that the keeper passes
+	null     [3]bool      // those that it does not pass: they are the /dev/null of a box's init
 }
 
 func (s *streams) write(p *program.Program) {
@@ -25,8 +27,14 @@ func (s *streams) write(p *program.Program) {
 		ops.OpenTerminal(p)
 		return
 	}
+	next := s.first
 	for i := range 3 {
-		p.Add("stdio", unix.SYS_DUP3, (s.first + program.Slot(i)).Arg(), program.Int(i), program.Int(0))
+		if s.null[i] {
+			p.Add("stdio", unix.SYS_DUP3, program.Named(launcher.FDNull, "null"), program.Int(i), program.Int(0))
+			continue
+		}
+		p.Add("stdio", unix.SYS_DUP3, next.Arg(), program.Int(i), program.Int(0))
+		next++
 	}
 }
 

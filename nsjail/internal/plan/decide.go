@@ -77,7 +77,9 @@ func (d *decisions) decideRun(in *input, out *report) {
 	if !d.shape.filterFirst {
 		d.filter = decideFilter(in, d.listening.heard, false, out)
 	}
-	d.command = decideCommand(in)
+	if !in.mode.Box {
+		d.command = decideCommand(in)
+	}
 }
 
 // flags returns the flags of clone3(2).
@@ -96,6 +98,5 @@ func (d *decisions) plan(in *input, fds *intake, out *report, w *writer) *Plan {
 	return &Plan{Spec: in.Spec, Host: in.host, Mode: *in.mode, Flags: d.flags(), Drop: DropFor(in.host), Jail: w.Program,
 		Passed: fds.passed, Group: d.group.plan, JoinAt: d.group.joinAt, Env: d.command.env, Exec: d.command.paths(),
 		Wall: wall(in.Spec), Enforced: out.enforced, Notes: out.notes, Disks: w.disks(), Stdio: d.streams.first,
-		Cycle: d.cycle, Uppers: d.layers.sent, Sockets: d.net.sockets, Heard: d.listening.heard,
-		Counted: d.listening.counted}
+		Cycle: d.cycle, Uppers: d.layers.sent, Sockets: d.net.sockets, Heard: d.listening.heard}
 }

@@ -113,7 +113,14 @@ func (d *domain) enter(p *program.Program, set program.Slot) {
 	for i := range d.streams {
 		d.rules.AllowStream(p, set, i)
 	}
-	d.rules.Restrict(p, set)
+	d.restrict(p, set)
+}
+
+// restrict restricts a process that has no stream of the caller's.
+func (d *domain) restrict(p *program.Program, set program.Slot) {
+	if d.rules.ABI != 0 {
+		d.rules.Restrict(p, set)
+	}
 }
 
 // landlockPaths returns the rules for the jail's tree, few, since each takes three system calls. Everything

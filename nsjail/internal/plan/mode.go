@@ -18,6 +18,8 @@ type Mode struct {
 	GID int `json:"gid"`
 	// Terminal is 1 more than the number of the first stream that is a terminal in place of the caller's; 0 for none.
 	Terminal int `json:"terminal,omitempty"`
+	// Box means that the jail has no payload of its own: its init performs the programs of processes that come later.
+	Box bool `json:"box,omitempty"`
 	// Note is appended to Plan.Notes.
 	Note string `json:"note"`
 

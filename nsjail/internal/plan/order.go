@@ -43,6 +43,8 @@ func (s *shape) performs(p process, ph *phase) bool {
 	}
 	child := ph.by == payload && !s.noInit
 	switch {
+	case child && s.box:
+		return false
 	case !s.side || child:
 		return p == payloadProcess && child || p == firstProcess && !child
 	case ph.by == each:

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"brig/internal/program"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/ops"
 	"brig/rootfs"
@@ -95,8 +96,14 @@ var phases = []phase{
 	{name: "children", in: isProcess, write: func(w *writer, _ *decisions) { adopt(w.Program) }},
 	{name: "init's domain", in: isProcess, needs: []string{"privileges"},
 		write: func(w *writer, d *decisions) { confineInit(w.Program, d.domain.rules.ABI) }},
-	{name: "fork", in: hasInit, needs: []string{"session", "capabilities", "children", "init's domain"},
+	{name: "fork", in: forks, needs: []string{"session", "capabilities", "children", "init's domain"},
 		write: func(w *writer, d *decisions) { w.listener = d.listening.fork(w.Program, d.streams.first) }},
+	// what all processes of a box share, so that they can signal each other
+	{name: "serve", in: isBox, known: withRun, needs: []string{"session", "capabilities", "ruleset"},
+		write: func(w *writer, d *decisions) {
+			d.domain.restrict(w.Program, w.ruleset)
+			w.Add("init", program.Serve, launcher.SlotReport.Arg(), program.Int(len(w.disks())))
+		}},
 	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"},
 		write: func(w *writer, d *decisions) { d.session.beginPayload(w.Program) }},
 	// before the filter, which may forbid the calls, and with the jail's /proc
@@ -112,7 +119,7 @@ var phases = []phase{
 		write: func(w *writer, _ *decisions) { closeOnExec(w.Program) }},
 	{name: "processes", by: payload, known: withRun, needs: []string{"limits"},
 		write: func(w *writer, d *decisions) { writeRlimits(w.Program, d.processes) }},
-	{name: "landlock", by: payload, known: withRun, needs: []string{"streams", "workdir"},
+	{name: "landlock", by: payload, in: isNoBox, known: withRun, needs: []string{"streams", "workdir"},
 		write: func(w *writer, d *decisions) { d.domain.enter(w.Program, w.ruleset) }},
 	{name: "filter", by: payload, known: withFilter, needs: []string{"capabilities", "payload session", "label"},
 		write: func(w *writer, d *decisions) { d.filter.write(w.Program, w.listener) }},

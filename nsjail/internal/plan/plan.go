@@ -60,9 +60,8 @@ type Plan struct {
 
 	SameFiles bool // for tests: pass the caller's files instead of opening them again
 
-	Heard   []byte   // the filter to which init listens; nil if the kernel kills
-	Counted bool     // init answers EPERM and counts it, instead of the kernel
-	Exec    []string // the paths that the command can have, in the order of the execve operations
+	Heard []byte   // the filter to which init listens; nil if the kernel kills
+	Exec  []string // the paths that the command can have, in the order of the execve operations
 }
 
 // Op returns operation i of the whole program, or nil, and the number of operations.

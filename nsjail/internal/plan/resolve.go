@@ -25,12 +25,26 @@ func (m Mode) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 
 // ResolveChecked is like Resolve, for a Spec that has passed Check.
 func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
+	p, _, err := m.resolve(s, h)
+	return p, err
+}
+
+// decided is all that is decided for a jail, and from what.
+type decided struct {
+	in  *input
+	out report
+	*decisions
+}
+
+// resolve returns the plan, and for a jail from the host's root what it was made from.
+func (m *Mode) resolve(s *spec.Spec, h *host.Host) (*Plan, *decided, error) {
 	if m.Root != nil {
 		x, err := NewPrefix(s, h, m)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return x.Resolve(s, x.Plan.Host)
+		p, err := x.Resolve(s, x.Plan.Host)
+		return p, nil, err
 	}
 	in, fds, out := &input{s, m.facts(s, h), m}, newIntake(), newReport()
 	d := decide(in, &fds, &out)
@@ -43,13 +57,13 @@ func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 		d.cycle = fds.slots(2)
 	}
 	if out.err != nil {
-		return nil, out.err
+		return nil, nil, out.err
 	}
 	d.decideShape(in)
 	d.listening = decideListening(in, &out)
 	d.decideRun(in, &out)
 	if out.err != nil {
-		return nil, out.err
+		return nil, nil, out.err
 	}
 	w, o := writer{Program: program.NewAt(int(fds.next), firstSlot)}, derive(&d.shape)
 	w.write(d, o.prefix)
@@ -58,7 +72,7 @@ func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 	if m.Note != "" {
 		out.note(words.Plain(m.Note))
 	}
-	return d.plan(in, &fds, &out, &w), nil
+	return d.plan(in, &fds, &out, &w), &decided{in, out, d}, nil
 }
 
 // finish adds the notes of the Host.

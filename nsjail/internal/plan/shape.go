@@ -18,6 +18,7 @@ type shape struct {
 	side        bool // init and the payload's process make the jail in parallel
 	makesNet    bool // init makes the network namespace in parallel
 	noInit      bool
+	box         bool // init forks no payload: the programs of processes come later
 	image       bool
 	mountsLater bool // the caller's mounts are in the suffix
 	filterFirst bool // the filter permits all calls after the prefix
@@ -28,6 +29,9 @@ type shape struct {
 }
 
 func hasInit(s *shape) bool         { return !s.noInit }
+func forks(s *shape) bool           { return hasInit(s) && !s.box }
+func isBox(s *shape) bool           { return s.box }
+func isNoBox(s *shape) bool         { return !s.box }
 func hasNamespaces(s *shape) bool   { return !s.noNamespaces }
 func isProcess(s *shape) bool       { return s.noNamespaces }
 func leavesEarly(s *shape) bool     { return s.leaves }
@@ -46,13 +50,14 @@ const canShare = runtime.GOARCH == "amd64"
 // and sockets is set if the keeper receives sockets.
 func shapeOf(in *input, leaves, labelled, sockets bool) shape {
 	m := in.mode
-	sh := shape{prepared: m.Root != nil, ahead: m.Forked && in.Tier == "", noInit: in.NoInit, image: in.Rootfs.Path != "",
+	sh := shape{prepared: m.Root != nil, ahead: m.Forked && in.Tier == "", noInit: in.NoInit, box: m.Box,
+		image:        in.Rootfs.Path != "",
 		noNamespaces: in.Tier == spec.TierProcess, labelled: labelled, leaves: leaves}
 	if !sh.prepared {
 		return sh
 	}
 	sh.mountsLater = MountsComeLater(in.Spec)
-	sh.filterFirst = !sh.mountsLater && permitsSuffix(in.Spec, in.host)
+	sh.filterFirst = !sh.mountsLater && !sh.box && permitsSuffix(in.Spec, in.host)
 	sh.side = sh.filterFirst && canShare && tricks.SideBySide.On() && !sh.noInit && !sockets &&
 		(m.Net || !m.Root.NoSetns)
 	sh.makesNet = sh.side && !m.Net

@@ -69,6 +69,27 @@ func (c *capture) pass(b []byte) {
 // means that copy has ended.
 func (c *capture) over() { _ = c.src.SetReadDeadline(time.Unix(1, 0)) }
 
+// readOn discards what processes still write that a process of a box has left behind: a server must not end because
+// nobody reads what it logs.
+func (c *capture) readOn() {
+	if !sys.Idle(c.src, 0) { // nobody can write, or the copy has lost its reader
+		return
+	}
+	fd := -1
+	err := sys.Control(c.src, func(own int) (err error) {
+		fd, err = unix.FcntlInt(uintptr(own), unix.F_DUPFD_CLOEXEC, 0)
+		return err
+	})
+	if err != nil {
+		return
+	}
+	go func() {
+		f := os.NewFile(uintptr(fd), "pipe")
+		defer f.Close()
+		_, _ = io.Copy(io.Discard, f)
+	}()
+}
+
 // mostLeft is the maximum to read from a terminal at the end: its buffers hold 64 KiB.
 const mostLeft = 128 << 10
 

@@ -12,12 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is the first process of a jail, as the keeper holds it.
+// Process is the first process of a jail, as the keeper holds it, or a process of a box: the keeper has no descriptor
+// of that, and its pid is that in the box.
 type Process struct {
 	Pid    int
 	Pidfd  *os.File
 	Report *os.File // the keeper's end of the report socket
 	Alone  bool     // it becomes the payload: there is no init
+	InBox  bool     // the box's init takes its signals, and reports its end
 }
 
 // EndWait is the time that processes get to end after SIGKILL. Two that trace each other (PTRACE_O_TRACEEXIT, which
@@ -30,6 +32,15 @@ var ErrNoReport = errors.New("no report")
 
 // Signal sends a signal to the process.
 func (p *Process) Signal(s unix.Signal) error {
+	if p.InBox {
+		if s == unix.SIGKILL { // of its session
+			s = 0
+		}
+		if p.Tell(byte(s)) != nil {
+			return os.ErrProcessDone
+		}
+		return nil
+	}
 	err := sys.Control(p.Pidfd, func(fd int) error { return unix.PidfdSendSignal(fd, s, nil, 0) })
 	if _, told := err.(unix.Errno); err == unix.ESRCH || err != nil && !told { // the pidfd is closed
 		return os.ErrProcessDone
@@ -127,6 +138,9 @@ func readable(fd uintptr) bool {
 // Wait waits for the process through its pidfd, and reaps it. The kernel lets that process end only after all other
 // processes of the pid namespace. The wait is bounded by most.
 func (p *Process) Wait(most time.Duration) (status unix.WaitStatus, usage launcher.Usage, err error) {
+	if p.InBox { // its report is its end
+		return 0, usage, nil
+	}
 	if !p.Alone { // otherwise Hurry sets the deadline, or the jail has ended
 		if err := p.Pidfd.SetReadDeadline(time.Now().Add(most)); err != nil {
 			return 0, usage, err

@@ -22,9 +22,9 @@ type Streams struct {
 	In       io.Reader    // nil: /dev/null
 	Out      [2]io.Writer // stdout, stderr; nil: dropped
 	Terminal func(*os.File)
-	TTY      bool            // the payload has a terminal, which Attach connects
-	Keep     int64           // bytes to keep of each output stream, its head and tail; 0: all
-	Read     bool            // the keeper must read the output: the caller's files cannot become streams
+	TTY      bool  // the payload has a terminal, which Attach connects
+	Keep     int64 // bytes to keep of each output stream, its head and tail; 0: all
+	Read     Reading
 	Count    func(n int) int // called with the size of each piece of output; returns how much of it may pass
 	Chown    bool            // UID and GID are the payload's host ids, which are not the caller's
 	UID, GID int
@@ -80,8 +80,15 @@ func (s *Streams) open(i int) (int, error) {
 	if i > 0 && !s.TTY {
 		return s.output(i - 1)
 	}
-	if s.TTY || s.In == nil { // a terminal replaces all three
+	switch {
+	case s.Read == Pipes && s.Null()[i]:
+		return -1, nil
+	case s.TTY || s.In == nil: // a terminal replaces all three
 		return OpenNull()
+	case s.Read == Pipes:
+		ours, theirs, err := s.pipe(true)
+		s.copyIn = ours
+		return theirs, err
 	}
 	if fd, err := give(s.In); fd >= 0 || err != nil {
 		return fd, err
@@ -100,7 +107,10 @@ func (s *Streams) open(i int) (int, error) {
 // output opens stdout (0) or stderr (1).
 func (s *Streams) output(i int) (int, error) {
 	w := s.Out[i]
-	if !s.Read {
+	if s.Read == Pipes && w == nil {
+		return -1, nil
+	}
+	if s.Read == Lends {
 		if w == nil {
 			return OpenNull()
 		}
@@ -240,6 +250,11 @@ func (s *Streams) End() {
 	s.copies.Wait()
 	if s.desk != nil {
 		s.desk.end()
+	}
+	for _, o := range s.out {
+		if o != nil && s.Read == Pipes {
+			o.readOn()
+		}
 	}
 	for _, f := range s.closers {
 		f.Close()

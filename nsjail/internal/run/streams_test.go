@@ -71,7 +71,7 @@ func TestOpen(t *testing.T) {
 		"a regular file":        {&Streams{Out: [2]io.Writer{file, file}}, "/dev/null pipe pipe", "o"},
 		"a regular input":       {&Streams{In: file}, "pipe /dev/null /dev/null", "i"},
 		"one that is given":     {&Streams{In: &Given{file}, Out: [2]io.Writer{&Given{file}, nil}}, file.Name() + " " + file.Name() + " /dev/null", ""},
-		"what the keeper reads": {&Streams{Read: true, Out: [2]io.Writer{w, nil}}, "/dev/null pipe pipe", "oe"},
+		"what the keeper reads": {&Streams{Read: Copies, Out: [2]io.Writer{w, nil}}, "/dev/null pipe pipe", "oe"},
 		"a terminal of its own": {&Streams{TTY: true, In: r, Out: [2]io.Writer{w, w}}, "/dev/null /dev/null /dev/null", ""},
 		"the same descriptions": {&Streams{Same: true, In: file}, file.Name() + " /dev/null /dev/null", ""},
 	} {
@@ -172,7 +172,7 @@ func TestAwaitReady(t *testing.T) {
 		"slow":                {"", "", false, "it is not ready after 20ms"},
 		"slow, with a reason": {"", "no module\n", false, "it is not ready after 20ms: no module"},
 	} {
-		s := &Streams{In: strings.NewReader(""), Out: [2]io.Writer{io.Discard, &bytes.Buffer{}}, Read: true}
+		s := &Streams{In: strings.NewReader(""), Out: [2]io.Writer{io.Discard, &bytes.Buffer{}}, Read: Copies}
 		e := opened(t, s)
 		must.Get(e[2].WriteString(c.errs))(t)
 		must.Get(e[1].WriteString(c.out))(t)
@@ -197,7 +197,7 @@ func TestSilent(t *testing.T) {
 		"": func(ends) {}, "no stdin": func(e ends) { e[0].Close() }, "no stdout": func(e ends) { e[1].Close() },
 		"a word": func(e ends) { _, _ = e[1].WriteString("x") }, "a message": func(e ends) { _, _ = e[2].WriteString("x") },
 	} {
-		s := &Streams{In: strings.NewReader(""), Out: [2]io.Writer{io.Discard, &bytes.Buffer{}}, Read: true}
+		s := &Streams{In: strings.NewReader(""), Out: [2]io.Writer{io.Discard, &bytes.Buffer{}}, Read: Copies}
 		e := opened(t, s)
 		if spoil(e); s.Silent() != (name == "") {
 			t.Errorf("%s: silent %v", name, s.Silent())
@@ -209,7 +209,7 @@ func TestSilent(t *testing.T) {
 
 // A handover has pipes that the keeper copies, and begins with what the caller has passed.
 func TestTake(t *testing.T) {
-	parked := &Streams{In: strings.NewReader(""), Out: [2]io.Writer{io.Discard, &bytes.Buffer{}}, Read: true}
+	parked := &Streams{In: strings.NewReader(""), Out: [2]io.Writer{io.Discard, &bytes.Buffer{}}, Read: Copies}
 	e := opened(t, parked)
 	p, c := child(t, "sleep", "100")
 	var out bytes.Buffer
