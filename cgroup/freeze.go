@@ -38,12 +38,14 @@ func (g *Group) freeze(on bool) error {
 // freezeWait bounds the wait for a change of state. An uninterruptible process stops only after its system call.
 var freezeWait = 5 * time.Second
 
-// turn writes a value and waits until a file contains a line.
+// turn writes a value and waits until a file contains a line. With version 1 a process that waits for its child in
+// vfork(2) is not stopped if that child is: both have to go on for a moment.
 func (d *directory) turn(file, value, says, line string) error {
 	if err := d.put(file, value); err != nil {
 		return fmt.Errorf("%s: %w", quote(d.path()+"/"+file), err)
 	}
-	for end := time.Now().Add(freezeWait); ; {
+	end := time.Now().Add(freezeWait)
+	for looks := 1; ; looks++ {
 		text, err := d.read(says)
 		if err != nil {
 			return fmt.Errorf("%s: %w", quote(d.path()+"/"+says), err)
@@ -55,5 +57,10 @@ func (d *directory) turn(file, value, says, line string) error {
 			return fmt.Errorf("%s does not say %q after %s", quote(d.path()+"/"+says), line, freezeWait)
 		}
 		d.awaitChange(says, 10*time.Millisecond)
+		if d.Version == 1 && looks%10 == 0 {
+			if err := errors.Join(d.put(file, "THAWED"), d.put(file, value)); err != nil {
+				return fmt.Errorf("%s: %w", quote(d.path()+"/"+file), err)
+			}
+		}
 	}
 }

@@ -69,6 +69,26 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestFreezeWaitsForVfork: a process that waits for its child in vfork(2) is no reason for version 1 to wait for ever.
+func TestFreezeWaitsForVfork(t *testing.T) {
+	l, _ := yard(t)
+	if l.Controllers["freezer"] == "" {
+		t.Skip("there is no freezer of version 1")
+	}
+	use := *l
+	use.Dir, use.Enabled = "", nil
+	g := makeGroup(t, &use, all(&use))
+	c := exec.Command("/bin/sh", "-c", "while :; do /bin/true; done")
+	must.Do(t, c.Start())
+	putIn(t, g, c.Process.Pid)
+	for range 60 {
+		must.Do(t, g.Freeze(true))
+		must.Do(t, g.Freeze(false))
+	}
+	must.Do(t, c.Process.Kill())
+	_ = c.Wait() // it was killed
+}
+
 // TestFreeze sees that a spinning process uses no processor while it is stopped.
 func TestFreeze(t *testing.T) {
 	l, _ := yard(t)
