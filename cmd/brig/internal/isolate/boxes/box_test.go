@@ -43,8 +43,9 @@ func TestSettle(t *testing.T) {
 	for _, fd := range dirs {
 		must.Do(t, unix.Fchmod(fd, 0))
 	}
-	top := must.Get(unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0))(t)
-	defer unix.Close(top)
+	root := must.Get(os.Open(dir))(t) // it alone closes its descriptor
+	defer root.Close()
+	top := int(root.Fd())
 	uid := -1
 	if os.Geteuid() == 0 {
 		uid = 4711
@@ -66,7 +67,7 @@ func TestSettle(t *testing.T) {
 	if st, err := os.Stat(outside + "/f"); err != nil || st.Sys() == nil {
 		t.Error(err)
 	}
-	b := &Box{root: os.NewFile(uintptr(top), dir), name: "box"}
+	b := &Box{root: root, name: "box"}
 	must.Do(t, b.Remove())
 }
 
