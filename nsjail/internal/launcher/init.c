@@ -148,9 +148,8 @@ static void keep_descriptors(int report, int listener, int disks, int terminal) 
 // brig_init reaps, forwards signals, answers for the filter, and ends the jail with the payload or the keeper. It does one
 // thing of each kind in turn, so that a flood of one does not hide another. a are the arguments of fork_init.
 void brig_init(long payload, const long *a, int listener, struct run *run) {
-	static struct init in; // no page of it is touched in vain, as on the stack
+	static struct init in = {.report = REPORT, .listener = LISTENER, .look = FIRST_LOOK, .end.type = REPORT_EXIT};
 	in.payload = payload, in.disks = (int)a[2], in.denies = (uint32_t)a[4], in.mode = (int)a[5];
-	in.report = REPORT, in.listener = LISTENER, in.look = FIRST_LOOK, in.end.type = REPORT_EXIT;
 	int slot = in.mode >> INIT_TERMINAL;
 	keep_descriptors((int)a[0], listener, in.disks, slot ? (int)run->slots[slot] : -1);
 	if (run->err) brig_tell(REPORT, REPORT_FAIL, run->op, run->err);
