@@ -20,7 +20,7 @@ func used(t *testing.T, s *Store, tool string, kib int64) *Cache {
 	return c
 }
 
-// TestHostileFiles: what a payload leaves is counted for what it takes, and is nobody else's.
+// TestHostileFiles: a cache counts the space that each kind of file takes, and each file belongs to the cache's owner.
 func TestHostileFiles(t *testing.T) {
 	long := strings.Repeat("\x1b[2J\n\xff", 42)
 	for _, tt := range []struct {

@@ -10,7 +10,7 @@ import (
 
 // Level returns what a jail is trusted with beyond an ordinary one, in words; "" is nothing. What an ordinary payload
 // has left in a cache would have that, too, as soon as the tool executes it. So such runs have caches of their own,
-// unless a label says whose code it is: Key.Level.
+// unless the caller has named a key for them: Key.Level.
 func Level(s *spec.Spec) string {
 	var list []string
 	add := func(has bool, what string) {

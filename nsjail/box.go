@@ -17,8 +17,8 @@ import (
 )
 
 // Box is a jail that lives: it has no command of its own, and any number of commands run in it, one after the other or
-// at the same time. What one of them leaves, files, servers, a shell, the next one meets: a box has not that each
-// run starts clean, and all else: every process has what a jail's payload has.
+// at the same time. A command finds what earlier ones have left: files, servers, a shell. So a run in a box does not
+// start clean. In all else a process has what a jail's payload has.
 //
 // No process of the host enters a box. Its init makes each process, and passes out what the caller asks for: a
 // terminal, a socket. Processes of a box share one Landlock domain, one user and one control group, and can signal and

@@ -126,16 +126,17 @@ func (b *Box) dial(family int, path string) (fd int, err error) {
 		return -1, err
 	}
 	defer report.Close()
+	p := plan.Socket(family, path)
 	if b.frozen.Load() {
 		err = errFrozen()
 	} else {
-		err = b.perform(plan.Socket(family, path), theirs)
+		err = b.perform(p, theirs)
 	}
 	unix.Close(theirs)
 	if err != nil {
 		return -1, err
 	}
-	return receiveSocket(report, plan.Socket(family, path))
+	return receiveSocket(report, p)
 }
 
 // receiveSocket receives the socket that a program makes, or the error.

@@ -32,7 +32,7 @@ func TestOuter(t *testing.T) {
 	}
 }
 
-// A sign of a container is a remedy only where something of a container stands in the way.
+// The advice for containers appears only where a container has taken away something that brig needs.
 func TestContainerFix(t *testing.T) {
 	m := &Machine{Files: map[string]string{"/.dockerenv": "", "/proc/self/mountinfo": plainMounts}}
 	if state, _, fix := checkContainer(m, false); state != Note || fix != "" {

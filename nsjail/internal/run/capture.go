@@ -69,8 +69,8 @@ func (c *capture) pass(b []byte) {
 // means that copy has ended.
 func (c *capture) over() { _ = c.src.SetReadDeadline(time.Unix(1, 0)) }
 
-// readOn discards what processes still write that a process of a box has left behind: a server must not end because
-// nobody reads what it logs.
+// readOn goes on reading, and discards what it reads, while processes that a command of a box has left behind may
+// write. Without a reader a server that logs would end by SIGPIPE.
 func (c *capture) readOn() {
 	if !sys.Idle(c.src, 0) { // nobody can write, or the copy has lost its reader
 		return
