@@ -53,7 +53,7 @@
 // The launcher is the same binary, taken over by a C constructor before the Go runtime starts (internal/launcher), so
 // that no process is forked from a Go heap. Called by root, it first becomes an unprivileged user of the host, and then
 // makes the jail as for an ordinary user. With Spec.NoInit the payload is process 1 itself; the end of the report
-// socket stands for EXEC, and wait4(2) after the pidfd for EXIT. What a Runner keeps ready is in docs/warm.md.
+// socket stands for EXEC, and wait4(2) after the pidfd for EXIT. Package warm has what a Runner keeps ready.
 //
 // # A box
 //
