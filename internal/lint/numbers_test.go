@@ -96,10 +96,11 @@ func atMost(n int, promise string) bool {
 	return err == nil && n <= limit
 }
 
-// TestReportFields: the table of the report has the fields of the type, and only them.
+// TestReportFields: the tables of the report and of usage have the fields of the type, and only them.
 func TestReportFields(t *testing.T) {
 	_, table, _ := strings.Cut(read(t, "docs/reference/report.md"), "## The report")
 	table, _, _ = strings.Cut(table, "\n## ")
+	table += read(t, "docs/reference/usage.md")
 	for _, name := range jsonNames(reflect.TypeFor[nsjail.Result]()) {
 		if !strings.Contains(table, "`"+name+"`") {
 			t.Errorf("the report's table lacks %s", name)
