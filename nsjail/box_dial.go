@@ -27,11 +27,7 @@ func (b *Box) Dial(ctx context.Context, network, address string) (net.Conn, erro
 			return nil, spec.CallerError("address", "it is no absolute path of at most 107 bytes",
 				"name a socket of the box")
 		}
-		fd, err := b.dial(unix.AF_UNIX, address)
-		if err != nil {
-			return nil, err
-		}
-		return connOf(fd)
+		return b.open(unix.AF_UNIX, address, func(*os.File) error { return nil }) // init has connected it
 	}
 	hosts, port, err := splitAddress(network, address)
 	if err != nil {
@@ -69,19 +65,30 @@ func splitAddress(network, address string) (hosts []net.IP, port int, err error)
 	return nil, 0, spec.CallerError("address", "it is no address of the box's loopback interface", "name it as :8000")
 }
 
+// dialTCP connects to a port of an address.
 func (b *Box) dialTCP(ctx context.Context, ip net.IP, port int) (net.Conn, error) {
 	family, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: port, Addr: [16]byte(ip.To16())})
 	if v4 := ip.To4(); v4 != nil {
 		family, to = unix.AF_INET, &unix.SockaddrInet4{Port: port, Addr: [4]byte(v4)}
 	}
-	fd, err := b.dial(family, "")
+	return b.open(family, "", func(f *os.File) error {
+		if err := connect(ctx, f, to); err != nil {
+			return &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: ip, Port: port}, Err: err}
+		}
+		return nil
+	})
+}
+
+// open has init make a socket, and connects it. Init itself connects one that has a path.
+func (b *Box) open(family int, path string, connect func(*os.File) error) (net.Conn, error) {
+	fd, err := b.dial(family, path)
 	if err != nil {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), "box") // not blocking: the runtime's poller waits
 	defer f.Close()
-	if err := connect(ctx, f, to); err != nil {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: ip, Port: port}, Err: err}
+	if err := connect(f); err != nil {
+		return nil, err
 	}
 	return net.FileConn(f)
 }
@@ -111,12 +118,6 @@ func connect(ctx context.Context, f *os.File, to unix.Sockaddr) error {
 		return ctx.Err()
 	}
 	return errors.Join(err, failed)
-}
-
-func connOf(fd int) (net.Conn, error) {
-	f := os.NewFile(uintptr(fd), "box")
-	defer f.Close()
-	return net.FileConn(f)
 }
 
 // dial has init make a socket.

@@ -6,7 +6,6 @@
 // No process of the host enters a box, and a process of the box cannot reach init: it is not dumpable (ptrace(2)), no
 // signal that it has not asked for reaches process 1 (pid_namespaces(7)), and it takes none but SIGCHLD.
 #include "init.h"
-#include <sys/ioctl.h>
 
 // The descriptors of a box's init. 0, 1 and 2 are in use while there is no new process, so that what comes with a program
 // has others: that process replaces them in the table that both share.

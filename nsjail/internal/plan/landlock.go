@@ -107,10 +107,7 @@ func (d *domain) create(p *program.Program) program.Slot {
 
 // enter restricts the payload's process.
 func (d *domain) enter(p *program.Program, set program.Slot) {
-	if d.rules.ABI == 0 {
-		return
-	}
-	for i := range d.streams {
+	for i := range d.streams { // none without a domain
 		d.rules.AllowStream(p, set, i)
 	}
 	d.restrict(p, set)

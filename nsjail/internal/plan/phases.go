@@ -119,7 +119,7 @@ var phases = []phase{
 		write: func(w *writer, _ *decisions) { closeOnExec(w.Program) }},
 	{name: "processes", by: payload, known: withRun, needs: []string{"limits"},
 		write: func(w *writer, d *decisions) { writeRlimits(w.Program, d.processes) }},
-	{name: "landlock", by: payload, in: isNoBox, known: withRun, needs: []string{"streams", "workdir"},
+	{name: "landlock", by: payload, in: notBox, known: withRun, needs: []string{"streams", "workdir"},
 		write: func(w *writer, d *decisions) { d.domain.enter(w.Program, w.ruleset) }},
 	{name: "filter", by: payload, known: withFilter, needs: []string{"capabilities", "payload session", "label"},
 		write: func(w *writer, d *decisions) { d.filter.write(w.Program, w.listener) }},

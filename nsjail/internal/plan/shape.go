@@ -31,7 +31,7 @@ type shape struct {
 func hasInit(s *shape) bool         { return !s.noInit }
 func forks(s *shape) bool           { return hasInit(s) && !s.box }
 func isBox(s *shape) bool           { return s.box }
-func isNoBox(s *shape) bool         { return !s.box }
+func notBox(s *shape) bool          { return !s.box }
 func hasNamespaces(s *shape) bool   { return !s.noNamespaces }
 func isProcess(s *shape) bool       { return s.noNamespaces }
 func leavesEarly(s *shape) bool     { return s.leaves }
