@@ -84,7 +84,9 @@ func (a *attempt) setUpEnd() (end time.Time) {
 // kindOf returns the kind of the Spec.
 func (a *attempt) kindOf() (k *kind, err error) {
 	if a.kind == nil {
-		a.kind, err = kindOf(a.spec)
+		if a.kind, err = kindOf(a.spec); err == nil {
+			a.kind.living = a.living
+		}
 	}
 	return a.kind, err
 }

@@ -65,7 +65,6 @@ func (r *Runner) NewBox(ctx context.Context, s Spec) (*Box, error) {
 	own := &b.jail.Spec
 	own.Args = []string{"box"}
 	own.Limits.Idle, own.Limits.Output, own.Limits.OutputLimit = 0, 0, 0
-	b.jail.way = func(r *Runner) source { return hostRoot{r.roots, nil} }
 	b.jail.living = true
 	if err := b.jail.Start(); err != nil {
 		return nil, err

@@ -22,7 +22,11 @@ import (
 
 func newTestBox(t *testing.T, s spec.Spec) *Box {
 	t.Helper()
-	r := runnerWith(t, RunnerOptions{Cold: true})
+	return newTestBoxOf(t, runnerWith(t, RunnerOptions{}), s)
+}
+
+func newTestBoxOf(t *testing.T, r *Runner, s spec.Spec) *Box {
+	t.Helper()
 	b := must.Get(r.NewBox(context.Background(), s))(t)
 	t.Cleanup(func() { _, _ = b.Close() })
 	return b
@@ -45,8 +49,31 @@ func wantInBox(t *testing.T, b *Box, script, want string) {
 	}
 }
 
+// A box is made as the other jails of its Runner are: from the host's root, in the prepared one, or with mounts that come
+// later. Jails and boxes of a Spec do not take each other's places in pools.
 func TestBoxKeepsItsState(t *testing.T) {
-	b := newTestBox(t, spec.Spec{})
+	for name, o := range map[string]RunnerOptions{"cold": {Cold: true}, "prepared": {}, "pooled": {Pool: 4, Reuse: true}} {
+		t.Run(name, func(t *testing.T) {
+			r := runnerWith(t, o)
+			if (r.tree == nil) != o.Cold {
+				t.Error("the prepared tree:", r.roots.why)
+			}
+			for range 2 {
+				boxKeepsItsState(t, newTestBoxOf(t, r, spec.Spec{}))
+				r := must.Get(r.Command("true").Run())(t)
+				if r.Status != StatusOK {
+					t.Error("a jail beside it:", r.Status)
+				}
+			}
+			b := newTestBoxOf(t, r, spec.Spec{Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/more"}}})
+			wantInBox(t, b, "echo kept >/more/f", "")
+			wantInBox(t, b, "cat /more/f", "kept")
+		})
+	}
+}
+
+func boxKeepsItsState(t *testing.T, b *Box) {
+	t.Helper()
 	wantInBox(t, b, "echo kept >/work/f; cd /tmp; mkfifo p; umask 0", "")
 	wantInBox(t, b, "pwd; umask; cat /work/f; test -p /tmp/p && echo fifo; id -u", "/work\n0022\nkept\nfifo\n1000")
 	if _, r := inBox(t, b, "exit 3"); r.Status != StatusFailed || r.ExitCode != 3 || r.Stays != nil {

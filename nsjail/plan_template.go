@@ -23,6 +23,7 @@ import (
 type kind struct {
 	key     spec.Spec
 	profile []byte
+	living  bool // they are boxes
 }
 
 // kindOf returns the kind of a Spec.
@@ -57,7 +58,7 @@ func newPlanTemplate(s *spec.Spec, h *host.Host, m *plan.Mode) (*planTemplate, e
 		return nil, err
 	}
 	p := prefix.Plan
-	t := &planTemplate{kind: kind{plan.PrefixSpec(s), h.Profile}, group: ownGroups(s), prefix: prefix,
+	t := &planTemplate{kind: kind{plan.PrefixSpec(s), h.Profile, m.Box}, group: ownGroups(s), prefix: prefix,
 		digest: sync.OnceValues(func() ([]byte, error) { return digestOf(p.Prefix, p.Request()) })}
 	if t.file, err = launcher.NewFile(p.Prefix, p.Request()); err != nil {
 		return nil, err
@@ -75,7 +76,8 @@ func ownGroups(s *spec.Spec) string {
 
 // fits reports whether jails of a kind can have this prefix.
 func (t *planTemplate) fits(k *kind) bool {
-	return sameSpec(&t.key, &k.key) && t.group == ownGroups(&k.key) && bytes.Equal(t.profile, k.profile)
+	return t.living == k.living && sameSpec(&t.key, &k.key) && t.group == ownGroups(&k.key) &&
+		bytes.Equal(t.profile, k.profile)
 }
 
 func sameSpec(a, b *spec.Spec) bool { return reflect.DeepEqual(a, b) }

@@ -37,7 +37,7 @@ func (s preparedRoot) take(ctx context.Context, a *attempt) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !a.parked {
+	if !a.parked && !a.living {
 		s.root.growPool(j.from)
 	}
 	if !sent {
@@ -53,7 +53,7 @@ type parkedJail struct{ root *warmRoot }
 
 // take hands a parked jail its suffix, and waits for its payload.
 func (s parkedJail) take(ctx context.Context, a *attempt) (*running, error) {
-	if !s.root.fits(a) {
+	if a.living || !s.root.fits(a) {
 		return nil, nil
 	}
 	k, err := a.kindOf()

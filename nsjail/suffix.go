@@ -35,7 +35,12 @@ func (w *suffix) write(ctx context.Context, t *planTemplate) (err error) {
 		return errStale
 	}
 	a.times.mark(momentLooked)
-	if a.plan, err = t.prefix.Resolve(a.spec, w.host); err != nil {
+	if a.living {
+		a.plan, a.processes, err = t.prefix.ResolveBox(a.spec, w.host)
+	} else {
+		a.plan, err = t.prefix.Resolve(a.spec, w.host)
+	}
+	if err != nil {
 		return err
 	}
 	a.times.mark(momentPlanned)

@@ -37,7 +37,7 @@ type warmRoot struct {
 func (st *warmRoot) park(s *spec.Spec, k *kind, meanwhile func(*jail) error) (*jail, error) {
 	for {
 		j := &jail{}
-		if st.nets != nil && wantsPool(s) {
+		if st.nets != nil && wantsPool(s) && !k.living { // the keeper may hold a box's sockets longer than the box
 			j.net = st.nets.Take()
 		}
 		t, known, err := st.template(s, k, j.net != nil)
@@ -98,11 +98,12 @@ func (st *warmRoot) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplat
 		return nil, false, errors.Join(err, h.Close())
 	}
 	h = h.With(host.Prepared{Sources: volumes})
-	mode := &st.modes[0]
+	mode := st.modes[0]
 	if pooled {
-		mode = &st.modes[1]
+		mode = st.modes[1]
 	}
-	if t, err = newPlanTemplate(s, h, mode); err != nil {
+	mode.Box = k.living
+	if t, err = newPlanTemplate(s, h, &mode); err != nil {
 		return nil, false, errors.Join(err, h.Close())
 	}
 	t.uses, t.mounts = t.uses+1, mounts

@@ -21,13 +21,22 @@ type Box struct {
 
 // ResolveBox plans a jail with Mode.Box from the host's root, and returns what plans its processes.
 func (m *Mode) ResolveBox(s *spec.Spec, h *host.Host) (*Plan, *Box, error) {
-	p, made, err := m.resolve(s, h)
-	if files := h.HardLimits["nofile"]; err == nil && files >= 0 && files < launcher.BoxFiles {
-		err = spec.HostError("box", words.Textf("its init needs %d open files, and the hard limit is %d",
-			launcher.BoxFiles, files), "raise it (ulimit -Hn)")
-	}
+	return newBox(m.resolve(s, h))
+}
+
+// ResolveBox is Resolve for the prefix of a jail with Mode.Box, and returns what plans its processes.
+func (x *Prefix) ResolveBox(s *spec.Spec, h *host.Host) (*Plan, *Box, error) {
+	return newBox(x.resolve(s, h))
+}
+
+// newBox returns what plans the processes of a box that has been planned.
+func newBox(p *Plan, made *decided, err error) (*Plan, *Box, error) {
 	if err != nil {
 		return nil, nil, err
+	}
+	if files := made.in.host.HardLimits["nofile"]; files >= 0 && files < launcher.BoxFiles {
+		return nil, nil, spec.HostError("box", words.Textf("its init needs %d open files, and the hard limit is %d",
+			launcher.BoxFiles, files), "raise it (ulimit -Hn)")
 	}
 	b := &Box{decided: made}
 	for i := range phases {

@@ -37,6 +37,18 @@ var modes = []struct {
 	{"Runner, without init, with the caller's mounts", shape{prepared: true, noInit: true, mountsLater: true}},
 }
 
+// boxes are those of boxes, in which no payload is made.
+var boxes = []struct {
+	name string
+	shape
+}{
+	{"a box, cold", shape{box: true}},
+	{"a box, early", shape{box: true, ahead: true}},
+	{"a box of a Runner", shape{box: true, prepared: true}},
+	{"a box of a Runner, with the caller's mounts", shape{box: true, prepared: true, mountsLater: true}},
+	{"a box of a Runner, with an image", shape{box: true, prepared: true, image: true}},
+}
+
 // outline is a sequence as the golden file has it.
 func (o *sequence) outline() string {
 	var b strings.Builder
@@ -70,9 +82,9 @@ func (o *sequence) outline() string {
 // The golden file shows what each process does in each mode.
 func TestOrders(t *testing.T) {
 	var b strings.Builder
-	for i := range modes {
-		o := derive(&modes[i].shape)
-		fmt.Fprintf(&b, "# %s\n%s\n", modes[i].name, o.outline())
+	for _, m := range slices.Concat(modes, boxes) {
+		o := derive(&m.shape)
+		fmt.Fprintf(&b, "# %s\n%s\n", m.name, o.outline())
 	}
 	golden.File(t, "../../../testdata/order.golden", b.String())
 }
@@ -117,6 +129,25 @@ func happened(steps []step, at int) (done []step) {
 		}
 	}
 	return done
+}
+
+// A box is complete, and its init has no privilege, before init serves.
+func TestEveryBoxIsClosed(t *testing.T) {
+	for _, m := range boxes {
+		o := derive(&m.shape)
+		all := slices.Concat(o.prefix, o.suffix)
+		at := slices.IndexFunc(all, func(st step) bool { return st.name == "serve" })
+		if at != len(all)-1 {
+			t.Errorf("%s: init does not serve at the end\n%s", m.name, o.outline())
+			continue
+		}
+		done := happened(all, at)
+		for _, name := range []string{"capabilities", "seal", "pivot", "mounts", "bounding set", "hide init", "ruleset"} {
+			if !slices.ContainsFunc(done, func(st step) bool { return st.name == name }) {
+				t.Errorf("%s: init serves before %s\n%s", m.name, name, o.outline())
+			}
+		}
+	}
 }
 
 // The invariants of a jail hold in every mode.

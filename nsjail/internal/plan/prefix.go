@@ -78,6 +78,12 @@ func NewPrefix(s *spec.Spec, h *host.Host, m *Mode) (*Prefix, error) {
 
 // Resolve plans the suffix of one run. h is the prefix's Host with the sources, variables and filter of the run.
 func (x *Prefix) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
+	p, _, err := x.resolve(s, h)
+	return p, err
+}
+
+// resolve returns the plan of a run, and what it was made from.
+func (x *Prefix) resolve(s *spec.Spec, h *host.Host) (*Plan, *decided, error) {
 	in, out, d := &input{s, h, x.in.mode}, x.out.copy(), x.decided
 	fds := intake{next: x.first, passed: slices.Clone(x.fds.passed), suffix: true}
 	d.streams = streams{terminal: s.TTY, first: fds.slots(3)}
@@ -89,12 +95,12 @@ func (x *Prefix) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 		d.decideRun(in, &out)
 	}
 	if out.err != nil {
-		return nil, out.err
+		return nil, nil, out.err
 	}
 	w := x.written.on(x.Plan.Prefix.Rest(int(fds.next - x.first)))
 	w.write(&d, x.order.suffix)
 	out.finish(in)
 	p := d.plan(in, &fds, &out, w)
 	p.Prefix, p.Prepared, p.Netns = x.Plan.Prefix, x.Plan.Prepared, x.Plan.Netns
-	return p, nil
+	return p, &decided{in, out, &d}, nil
 }

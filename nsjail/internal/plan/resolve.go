@@ -36,15 +36,14 @@ type decided struct {
 	*decisions
 }
 
-// resolve returns the plan, and for a jail from the host's root what it was made from.
+// resolve returns the plan, and what it was made from.
 func (m *Mode) resolve(s *spec.Spec, h *host.Host) (*Plan, *decided, error) {
 	if m.Root != nil {
 		x, err := NewPrefix(s, h, m)
 		if err != nil {
 			return nil, nil, err
 		}
-		p, err := x.Resolve(s, x.Plan.Host)
-		return p, nil, err
+		return x.resolve(s, x.Plan.Host)
 	}
 	in, fds, out := &input{s, m.facts(s, h), m}, newIntake(), newReport()
 	d := decide(in, &fds, &out)
