@@ -6,7 +6,6 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -108,11 +107,11 @@ func birth(t *testing.T, l *layout) (join, end string) {
 	return strings.Join(how, "; "), end + ", and the pid namespace"
 }
 
-// limitTable is the text between the marks in the page: a line for each way in which a limit is held.
+// limitTable is the text between the marks in the page: a line for each limit.
 func limitTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("| limit | where | held by |\n|---|---|---|\n")
+	b.WriteString("| limit | version 2 | hybrid and version 1 | none |\n|---|---|---|---|\n")
 	list := layouts()
 	joins, ends := make([]string, len(list)), make([]string, len(list))
 	for _, r := range tableRows() {
@@ -120,38 +119,47 @@ func limitTable(t *testing.T) string {
 		for i := range list {
 			cells[i] = r.cell(t, &list[i])
 		}
-		b.WriteString(tableLines(r.flag, list, cells))
+		b.WriteString(tableLine(t, r.flag, cells))
 	}
 	for i := range list {
 		joins[i], ends[i] = birth(t, &list[i])
 	}
-	b.WriteString(tableLines("*the first process*", list, joins))
-	b.WriteString(tableLines("*freeze, kill*", list, ends))
+	b.WriteString(tableLine(t, "*the first process*", joins))
+	b.WriteString(tableLine(t, "*freeze, kill*", ends))
 	return b.String()
 }
 
-// noGroup ends the refusals that the page tells in one sentence.
-const noGroup = "no control group is mounted"
+// told are the refusals whose reason the page tells, and a remark that it has once.
+var (
+	told   = regexp.MustCompile(`^\*\*refused\*\*: .*(no control group is mounted|controller is not available)$`)
+	remark = " (version 1 does not see what the page cache writes back)"
+)
 
-// tableLines returns a line for each different cell but those, with the names of its layouts.
-func tableLines(name string, list []layout, cells []string) (lines string) {
+// tableLine returns the line of a limit, with the cells of the layouts in three columns: a star is at one that a user's
+// scope lacks, and a cell that is as the one before it is empty.
+func tableLine(t *testing.T, name string, cells []string) string {
+	t.Helper()
 	for i, cell := range cells {
-		if slices.Contains(cells[:i], cell) || strings.HasPrefix(cell, "**refused**") && strings.HasSuffix(cell, noGroup) {
-			continue
-		}
-		var where []string
-		for k := i; k < len(cells); k++ {
-			if cells[k] == cell {
-				where = append(where, list[k].name)
-			}
-		}
-		if len(where) == len(list) {
-			where = []string{"everywhere"}
-		}
-		lines += "| " + name + " | " + strings.Join(where, ", ") + " | " + cell + " |\n"
-		name = ""
+		cells[i] = strings.TrimSuffix(told.ReplaceAllString(cell, "**refused**"), remark)
 	}
-	return lines
+	v2, scope, hybrid, v1, none := cells[0], cells[1], cells[2], cells[3], cells[4]
+	one, without := v1, none
+	switch {
+	case hybrid == v1 && v1 == v2:
+		one = ""
+	case hybrid != v1:
+		one += "; hybrid: " + hybrid
+	}
+	if none == v1 {
+		without = ""
+	}
+	switch {
+	case scope == "**refused**" && scope != v2:
+		v2 += " *"
+	case scope != v2:
+		t.Errorf("%s: the table has no place for %q of a user's scope", name, scope)
+	}
+	return "| " + strings.Join([]string{name, v2, one, without}, " | ") + " |\n"
 }
 
 var tableMarks = regexp.MustCompile(`(?s)(<!-- limits: [^>]*-->\n).*?(<!-- end -->)`)
