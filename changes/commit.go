@@ -18,7 +18,8 @@ func (c *committer) commit(units []*unit) error {
 			return at(string(u.file.Path), err)
 		}
 	}
-	fd, err := open(c.dir, ".", read|unix.O_DIRECTORY) // syncfs(2) rejects O_PATH
+	// One syncfs(2), since fsync(2) of each of 50,000 files takes minutes on a disk. syncfs(2) rejects O_PATH.
+	fd, err := open(c.dir, ".", read|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}

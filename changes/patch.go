@@ -109,7 +109,8 @@ func (p *printer) texts(f *File, old, now *State) (before, after []byte, reason 
 }
 
 // unified returns the hunks of a unified diff (diff(1), -u). Go's algorithm takes O(n log n) for n lines, whatever they
-// are: lines that occur once in both texts are its anchors.
+// are: lines that occur once in both texts are its anchors. git would run with hooks and settings of a directory that a
+// payload has written to.
 func unified(before, after []byte) []byte {
 	text := diff.Diff("a", before, "b", after)
 	for range 3 { // diff a b, --- a, +++ b

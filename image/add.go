@@ -100,7 +100,8 @@ func (w *Writer) claim(path, done string, flags int) (*os.File, error) {
 	}
 }
 
-// build makes the tree and the files of an image in its directory, and brings them to the disk: syncfs(2).
+// build makes the tree and the files of an image in its directory, and brings them to the disk by syncfs(2): fsync(2)
+// of each of 50,000 files takes minutes.
 func (w *Writer) build(n *New, work *os.File) error {
 	tree := filepath.Join(work.Name(), "tree")
 	if err := errors.Join(os.Mkdir(tree, 0o755), os.Chmod(tree, 0o755)); err != nil { // whatever the umask is
