@@ -27,6 +27,9 @@
 //	             deletes all of them
 //	file.put     agent token sandbox path bytes digest_sha256, and run if a run's request contained the file
 //	file.delete  agent token sandbox path
+//	file.move    agent token sandbox path to
+//	file.chmod   agent token sandbox path note
+//	dir.make     agent token sandbox path
 //	auth.refused  source count verdict: a caller was refused; count is the number in a minute, omitted for one
 //	log.open     a writer has opened the log: note
 //	log.close    it has closed the log

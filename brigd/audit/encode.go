@@ -16,7 +16,9 @@ func (e Event) encode() ([]byte, error) {
 		&e.SpecDigest, &e.PlanDigest, &e.Source, &e.Status, &e.Signal, &e.File, &e.Digest, &e.Key, &e.Signature} {
 		*s = words.UTF8(*s, maxName)
 	}
-	e.Path, e.Error, e.Note = words.UTF8(e.Path, maxText), words.UTF8(e.Error, maxText), words.UTF8(e.Note, maxText)
+	for _, s := range []*string{&e.Path, &e.To, &e.Error, &e.Note} {
+		*s = words.UTF8(*s, maxText)
+	}
 	e.LimitsHit, e.Runs = cleanAll(e.LimitsHit, maxName), cleanAll(e.Runs, maxName)
 	if v := e.Verdict; v != nil {
 		e.Verdict = &Verdict{Allowed: v.Allowed, Policies: cleanAll(v.Policies, maxName),

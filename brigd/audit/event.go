@@ -18,6 +18,9 @@ const (
 	SandboxDelete   = "sandbox.delete"   // before a sandbox ends: it is deleted, or it or its token has expired
 	FilePut         = "file.put"         // before a file of a sandbox is written from outside of a run
 	FileDelete      = "file.delete"      // before a file is removed from outside of a run
+	FileMove        = "file.move"        // before a file is renamed from outside of a run
+	FileChmod       = "file.chmod"       // before a file's permissions are set from outside of a run: the note has them
+	DirMake         = "dir.make"         // before a directory is made from outside of a run
 	TreePut         = "tree.put"         // before files of an archive are written from outside of a run
 	TreePutEnd      = "tree.put_end"     // after that, with the archive's digest if all of it was written
 	ChangesKeep     = "changes.keep"     // after a run's changes of a share were stored: its digest is the set's id
@@ -58,6 +61,8 @@ type Event struct {
 	PlanDigest string `json:"plan_sha256,omitempty"`
 	// Path is a file of a sandbox, as a path in the jail. Bytes and Digest describe its content.
 	Path string `json:"path,omitempty"`
+	// To is the new path of a file that is renamed.
+	To string `json:"to,omitempty"`
 	// Source is the origin of a refused caller. Count is the number of its attempts, if more than one.
 	Source string `json:"source,omitempty"`
 	Count  int64  `json:"count,omitempty"`

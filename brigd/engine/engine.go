@@ -15,6 +15,7 @@ type Engine struct {
 	*runs
 	*sandboxes
 	*files
+	fileTools
 	*snapshots
 	*changeSets
 	*shares
@@ -73,6 +74,7 @@ func assemble(o *Options, a *access, p *opened, k *shelf) *Engine {
 	e.languages = &languages{p.langs, o.Interpreters, p.images, p.shares, p.runner, jails}
 	e.changeSets = &changeSets{p.tenants, e.shares, a, log, o.AllowApply, o.StoreFailed}
 	e.files = &files{b, a, log}
+	e.fileTools = fileTools{e.files}
 	e.snapshots = newSnapshots(o.Pool, k, b, l, in, a, log, o.StoreFailed)
 	e.sandboxes = &sandboxes{b, o.Sandboxes, a, e.shares, e.snapshots, e.files, k, log}
 	e.needs = &needs{d, a.policies, e.shares}

@@ -46,16 +46,21 @@ func (s *files) PutFile(c Caller, id, path string, r io.Reader, mode fs.FileMode
 		mode = 0o644
 	}
 	err = s.inBox(c, id, "put", func(box *workspace.Sandbox) (err error) {
-		most := int64(MaxPutSize)
-		for _, p := range s.access.of(c) {
-			if n := int64(p.Inputs.FileBytes); n > 0 {
-				most = min(most, n)
-			}
-		}
-		info, err = s.log.put(box, onFile(audit.FilePut, c, box, path), path, r, mode, most)
+		info, err = s.log.put(box, onFile(audit.FilePut, c, box, path), path, r, mode, s.mostPut(c))
 		return err
 	})
 	return info, err
+}
+
+// mostPut returns how many bytes a file may have that a caller writes.
+func (s *files) mostPut(c Caller) int64 {
+	most := int64(MaxPutSize)
+	for _, p := range s.access.of(c) {
+		if n := int64(p.Inputs.FileBytes); n > 0 {
+			most = min(most, n)
+		}
+	}
+	return most
 }
 
 // GetFile opens a file of a sandbox. It is always a regular file, even if its name is replaced concurrently.

@@ -21,7 +21,8 @@
 //	renameat(2)  a file is written under a temporary name in the Volume's root, which the jail does not see, and renamed
 //	             when it is complete. This replaces the directory entry and never writes through it: the target of a
 //	             symbolic link, or another hard link to a file that the payload has open, is not modified
-//	unlinkat(2)  of one name in a directory whose descriptor is held
+//	unlinkat(2)  of one name in a directory whose descriptor is held; Move has renameat2(2) of two such names
+//	chmod(2)     of /proc/self/fd/N for a descriptor that O_PATH has opened: of the file that was looked at
 //
 // Hard links are harmless: link(2) does not cross a mount, so all names of a file are in the same area of the same
 // Volume. Paths must not contain "..". Only Allowed, which answers for the jail, has it resolved: by the kernel, with

@@ -101,8 +101,8 @@ type lister struct {
 // lost reports whether err means that a subdirectory is inaccessible or no longer exists.
 func (l *lister) lost(err error) bool {
 	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
-		return true // a payload has removed or replaced it since it was listed
+	case vanished(err):
+		return true
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EAGAIN):
 		l.more = true
 		return !l.strict

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"brig/brigd/job"
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
@@ -135,35 +133,14 @@ func read(t testing.TB, tree *Tree, path string) string {
 	return string(b)
 }
 
-// stat describes one file of any type, and follows no symbolic link.
-func stat(t *Tree, path string) (*Entry, error) {
-	p, err := t.begin(path, parse)
-	if err != nil {
-		return nil, err
-	}
-	flags := look
-	if p.slash {
-		flags = lookDir
-	}
-	fd, err := t.open(p, flags)
-	if err != nil {
-		return nil, explain("read", p, err)
-	}
-	defer unix.Close(fd)
-	return entryOf(fd, p.String())
-}
+func tools(t *Tree) *Tools { return &Tools{tree: t} }
 
-// mkdir makes a directory and its parents as Put makes those of a file.
+func stat(t *Tree, path string) (*Entry, error) { return tools(t).Stat(path) }
+
+// mkdir makes a directory and its parents.
 func mkdir(t *Tree, path string) error {
-	p, err := parse(path)
-	if err != nil {
-		return err
-	}
-	fd, err := t.makeDirs(p)
-	if err != nil {
-		return explain("make", p, err)
-	}
-	return unix.Close(fd)
+	_, err := tools(t).MakeDir(path, dirMode)
+	return err
 }
 
 // onlyAreas checks that nothing half-written is left in the root.

@@ -14,7 +14,17 @@ const (
 	look    = unix.O_PATH | unix.O_NOFOLLOW
 	lookDir = look | unix.O_DIRECTORY
 	readDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK
+
+	dirMode = 0o755 // of a directory that a caller needs, and does not ask for
 )
+
+// look returns the flags to look at the file of a place.
+func (p place) look() int {
+	if p.slash {
+		return lookDir
+	}
+	return look
+}
 
 // root calls f with the descriptor of the Volume's root.
 func (t *Tree) root(f func(root int) error) error {
@@ -60,14 +70,18 @@ func isLink(dir int, path string) bool {
 	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
 }
 
-// makeDirs opens a directory (O_PATH), component by component, and creates missing ones.
-func (t *Tree) makeDirs(p place) (int, error) {
+// makeDirs opens a directory (O_PATH), component by component, and creates missing ones, the last one with a mode.
+func (t *Tree) makeDirs(p place, last uint32) (int, error) {
 	cur, err := t.open(place{names: p.names[:1]}, lookDir)
 	if err != nil {
 		return -1, err
 	}
-	for _, name := range p.names[1:] {
-		child, err := t.makeDir(cur, name)
+	for i, name := range p.names[1:] {
+		mode := uint32(dirMode)
+		if i == len(p.names)-2 {
+			mode = last
+		}
+		child, err := t.makeDir(cur, name, mode)
 		unix.Close(cur)
 		if err != nil {
 			return -1, err
@@ -77,8 +91,8 @@ func (t *Tree) makeDirs(p place) (int, error) {
 	return cur, nil
 }
 
-// makeDir opens one directory (O_PATH), and creates it if it is missing: mkdirat(2).
-func (t *Tree) makeDir(dir int, name string) (int, error) {
+// makeDir opens one directory (O_PATH), and creates it with a mode if it is missing: mkdirat(2).
+func (t *Tree) makeDir(dir int, name string, mode uint32) (int, error) {
 	fd, err := openat2(dir, name, lookDir)
 	if err != unix.ENOENT {
 		return fd, err
@@ -91,7 +105,7 @@ func (t *Tree) makeDir(dir int, name string) (int, error) {
 	if fd, err = openat2(dir, name, readDir); err != nil {
 		return -1, err
 	}
-	if err = t.give(fd, 0o755); err != nil {
+	if err = t.give(fd, mode); err != nil {
 		unix.Close(fd)
 		return -1, err
 	}

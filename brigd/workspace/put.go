@@ -34,7 +34,7 @@ func (t *Tree) Put(path string, r io.Reader, perm fs.FileMode, max int64) (*Entr
 
 func (t *Tree) put(p place, r io.Reader, perm uint32, max int64) (e *Entry, err error) {
 	dir, _ := p.split()
-	fd, err := t.makeDirs(dir) // before the content is read, which may take long
+	fd, err := t.makeDirs(dir, dirMode) // before the content is read, which may take long
 	if err != nil {
 		return nil, err
 	}

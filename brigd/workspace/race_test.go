@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,6 +76,7 @@ func (a attacker) furnish(around string) {
 func TestSwapRaces(t *testing.T) {
 	v, around := newDirIn(t, inMemory(t))
 	tree := newTree(v)
+	search := newSearch(tree)
 	outside := filepath.Join(around, "outside")
 	must.Do(t, os.MkdirAll(filepath.Join(outside, "sub/deep"), 0o755))
 	for _, f := range []string{"f", "sub/f", "sub/deep/f"} {
@@ -104,6 +106,36 @@ func TestSwapRaces(t *testing.T) {
 		count(t, done, "mkdir", mkdir(tree, "d/sub/new/er"))
 		_, _, err := tree.List("/work", true, "", 0)
 		count(t, done, "list", err)
+		for _, p := range []string{"f", "d/f", "d/sub/f", "d", "d/sub"} {
+			_, err := tools(tree).Chmod(p, 0o777)
+			count(t, done, "chmod", err)
+			_, err = tools(tree).Stat(p)
+			count(t, done, "stat", err)
+		}
+		for _, p := range []string{"f", "d/f", "d/sub/f"} {
+			_, _, err := tools(tree).Edit(p, Edit{Old: "e", New: "e!", All: true}, func(r io.Reader, perm fs.FileMode) (*Entry, error) {
+				if text, err := io.ReadAll(r); err != nil || string(text) != "inside!" {
+					t.Errorf("%s: edited %q, %v", p, text, err)
+				}
+				return tree.Put(p, strings.NewReader("inside"), perm, 0)
+			})
+			count(t, done, "edit", err)
+			_, err = tools(tree).Move(p, "d/sub/f", true)
+			count(t, done, "move", err)
+		}
+		list, _, err := search.Glob(t.Context(), "**", "", 0)
+		count(t, done, "glob", err)
+		for _, e := range list {
+			if !strings.HasPrefix(e.path, "/work/") {
+				t.Errorf("glob has found %q", e.path)
+			}
+		}
+		for _, path := range []string{"", "d", "d/f"} {
+			found, err := search.Grep(t.Context(), &Grep{Pattern: ".", Path: path})
+			if count(t, done, "grep", err); err == nil && strings.Contains(fmt.Sprint(found.Lines), "secret") {
+				t.Errorf("grep has found %v", found)
+			}
+		}
 		for _, p := range []string{"d/sub/deep", "d/sub/new", "d/f", "d"} {
 			count(t, done, "remove", tree.Remove(p))
 		}
@@ -117,8 +149,8 @@ func TestSwapRaces(t *testing.T) {
 	if after := snapshot(t, outside); after != before {
 		t.Errorf("outside was\n%sand is\n%s", before, after)
 	}
-	for _, what := range []string{"read", "put", "mkdir", "list", "remove", "allowed"} {
-		if done[what] == 0 || done[what+" refused"] == 0 && what != "allowed" && what != "list" {
+	for _, what := range []string{"read", "put", "mkdir", "list", "remove", "allowed", "chmod", "stat", "edit", "move", "glob", "grep"} {
+		if done[what] == 0 || done[what+" refused"] == 0 && what != "allowed" && what != "list" && what != "glob" {
 			t.Errorf("%s: the race did not go both ways: %v", what, done)
 		}
 	}

@@ -25,6 +25,10 @@ const (
 	CodeTooLarge   = "too_large"            // more bytes than the caller's bound
 	CodeBadTree    = "bad_archive"          // no tar archive
 	CodeTooMuch    = "too_much_work"        // more entries or time than one call may take
+	CodeExists     = "exists"               // the new path of a file is another file's
+	CodeBadPattern = "bad_pattern"          // of names, or of lines
+	CodeNoText     = "text_not_found"       // the text to replace is not in the file
+	CodeManyTexts  = "text_not_unique"      // the text to replace is in the file more than once
 	CodeBusy       = "busy"                 // being changed, or the program ends
 	CodeBadAgent   = "bad_agent"            // not a valid agent name
 	CodeBadOption  = "bad_option"           // a quota or TTL out of bounds
@@ -47,6 +51,10 @@ var next = map[string][]string{
 	CodeTooLarge:   {"Split the file into smaller ones, or make it smaller."},
 	CodeBadTree:    {"Send the archive as tar writes it, not compressed."},
 	CodeTooMuch:    {"Call it again: what has been done stays done.", "If a run keeps changing the files, end it first."},
+	CodeExists:     {"Choose another path, or set overwrite, which replaces a file or an empty directory."},
+	CodeBadPattern: {"Names: *, ?, [a-z], {a,b}, and ** for any directories, as in **/*.go. Lines: the syntax of RE2."},
+	CodeNoText:     {"Read the file, and give the text exactly as it is there, with its spaces and line ends."},
+	CodeManyTexts:  {"Give more of the lines around it, so that it occurs once, or set all."},
 	CodeBusy:       {"Try again when the runs in the sandbox have ended."},
 	CodeBadAgent: {"Use letters, digits and . _ : @ - for an agent, at most " + strconv.Itoa(maxAgent) +
 		" of them, and begin with a letter or digit."},

@@ -33,7 +33,7 @@ func (t *Tree) PutTree(path string, r io.Reader, b TreeBounds) (*TreeStats, erro
 	}
 	defer t.changed()
 	u := &unpacker{t: t, top: p, bounds: b, until: time.Now().Add(treeTime)}
-	fd, err := t.makeDirs(p)
+	fd, err := t.makeDirs(p, dirMode)
 	if err != nil {
 		return nil, explain("write", p, err)
 	}
@@ -135,7 +135,7 @@ func (u *unpacker) count(h *tar.Header, p place) *job.Refusal {
 
 // dir makes a directory, or sets the mode of one that there is.
 func (u *unpacker) dir(p place, mode uint32) error {
-	fd, err := u.t.makeDirs(p)
+	fd, err := u.t.makeDirs(p, dirMode)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (u *unpacker) link(h *tar.Header, p place) error {
 		return refuse(CodeBadPath, "The archive has a link without a name")
 	}
 	dir, _ := p.split()
-	fd, err := u.t.makeDirs(dir)
+	fd, err := u.t.makeDirs(dir, dirMode)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ from types import TracebackType
 from typing import IO, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 __all__ = [
-    "Applied", "BrigError", "ChangeSet", "Client", "Denial", "Event", "FileInfo", "Forbidden", "Image", "Language", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
+    "Applied", "BrigError", "ChangeSet", "Client", "Denial", "Event", "FileInfo", "Forbidden", "Found", "Image", "Language", "Line", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
     "SandboxInfo", "Share", "SnapshotInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Untrusted", "Violation",
     "default_socket", "main",
 ]
@@ -305,6 +305,35 @@ class FileInfo:
         return base64.b64decode(self.path_base64) if self.path_base64 else self.path.encode()
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of a file that a search has found. line and column count from 1; cut: text is a part of it."""
+
+    path: str
+    line: int = 0
+    column: int = 0
+    text: str = ""
+    cut: bool = False
+    path_base64: str = ""
+
+    @property
+    def raw(self) -> bytes:
+        """The path in bytes, also where they are no UTF-8."""
+        return base64.b64decode(self.path_base64) if self.path_base64 else self.path.encode()
+
+
+@dataclass(frozen=True)
+class Found:
+    """The lines that a search has found, and how many files it has searched, has left as binary, has skipped. more: there may be others."""
+
+    lines: List[Line] = field(default_factory=list)
+    files: int = 0
+    binary: int = 0
+    long_lines: int = 0
+    skipped: int = 0
+    more: bool = False
+
+
 _T = TypeVar("_T")
 
 
@@ -323,6 +352,8 @@ def _load(kind: Type[_T], body: Any) -> _T:
             value = _list(Denial, body, f.name)
         elif kind is Result and f.name == "changes":
             value = _list(ChangeSet, body, f.name)
+        elif kind is Found and f.name == "lines":
+            value = _list(Line, body, f.name)
         elif kind is Result and f.name == "truncated":
             value = _load(Truncated, value)
         elif kind is Event and f.name == "result":
@@ -1025,6 +1056,41 @@ class Sandbox:
         """Say whether a run in the sandbox could read a path, or write it, as the kernel would answer there, now."""
         query = urllib.parse.urlencode({"path": path, "write": "1" if write else "0"})
         return _field(self._client._call("GET", self._path + "/allowed?" + query), "allowed", bool)
+
+    def _tool(self, method: str, name: str, body: Any = None, **query: Union[str, bytes, None]) -> bytes:
+        """Ask for a tool of files. What is None is left out of the query."""
+        encoded = urllib.parse.urlencode({k: v for k, v in query.items() if v is not None}, errors="surrogateescape")
+        return self._client._call(method, self._path + "/" + name + "?" + encoded, body)
+
+    def stat(self, path: Union[str, bytes]) -> FileInfo:
+        """Describe a file of any type; of a symbolic link, the link."""
+        return _load(FileInfo, _json(self._tool("GET", "stat", path=path)))
+
+    def mkdir(self, path: Union[str, bytes], *, mode: int = 0o755) -> FileInfo:
+        """Make a directory, and missing ones above it. One that is there already stays as it is."""
+        return _load(FileInfo, _json(self._tool("POST", "mkdir", path=path, mode="%o" % mode)))
+
+    def move(self, path: Union[str, bytes], to: Union[str, bytes], *, overwrite: bool = False) -> FileInfo:
+        """Rename a file or directory. With overwrite it may replace a file, or an empty directory."""
+        return _load(FileInfo, _json(self._tool("POST", "move", path=path, to=to, overwrite="1" if overwrite else None)))
+
+    def chmod(self, path: Union[str, bytes], mode: int) -> FileInfo:
+        """Set the permissions of a file or directory."""
+        return _load(FileInfo, _json(self._tool("POST", "chmod", path=path, mode="%o" % mode)))
+
+    def edit(self, path: Union[str, bytes], old: str, new: str, *, all: bool = False) -> int:
+        """Replace a text of a file that occurs once, or with all wherever it occurs; returns how often."""
+        return _field(self._tool("POST", "edit", {"old": old, "new": new, "all": all}, path=path), "replaced", int)
+
+    def glob(self, pattern: Union[str, bytes], path: Union[str, bytes, None] = None, *, max: int = 1000) -> List[FileInfo]:
+        """Find files by a pattern such as "**/*.{go,py}", below path, which is /work if left out: at most max."""
+        return _list(FileInfo, _json(self._tool("GET", "glob", pattern=pattern, path=path, max=str(max))), "files")
+
+    def grep(self, pattern: str, path: Union[str, bytes, None] = None, *, glob: Union[str, bytes, None] = None,
+             ignore_case: bool = False, max: int = 1000) -> Found:
+        """Find the lines that a regular expression (RE2) matches, in a file or below a directory, /work if left out."""
+        return _load(Found, _json(self._tool("GET", "grep", pattern=pattern, path=path, glob=glob, max=str(max),
+                                             ignore_case="1" if ignore_case else None)))
 
     def delete(self, path: Union[str, bytes]) -> None:
         """Remove a file, or a directory with everything in it."""

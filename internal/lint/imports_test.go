@@ -108,7 +108,9 @@ var ours = map[string][]string{
 	shown:                        {specs, host, planner},
 	steps:                        {specs},
 	jobs:                         {"brig/nsjail"},
-	"brig/brigd/workspace":       {"brig/nsjail", "brig/layer", jobs},
+	"brig/brigd/workspace":       {"brig/nsjail", "brig/layer", "brig/brigd/workspace/glob", "brig/brigd/workspace/grep", jobs},
+	"brig/brigd/workspace/glob":  {},
+	"brig/brigd/workspace/grep":  {},
 	"brig/image/asroot":          {"brig/image", "brig/nsjail", specs},
 	"brig/brigd/lang":            {"brig/nsjail", jobs, specs},
 	"brig/internal/text":         {},
@@ -239,7 +241,9 @@ var heavy = []string{"net/http", "crypto/tls", "crypto/x509", "text/template", "
 var pure = map[string][]string{
 	"brig/netns/egress/policy": {"bytes", "cmp", "encoding/json", "errors", "io", "iter", "math", "net/netip", "path", "slices",
 		"strconv", "strings", "sync", "text/tabwriter", "time", "unicode", "unicode/utf8", "golang.org/x/net/idna"},
-	"brig/learn": {"cmp", "net/netip", "path", "slices", "strconv", "strings"},
+	"brig/brigd/workspace/glob": {"errors", "fmt", "path", "strings"},
+	"brig/brigd/workspace/grep": {"bytes", "errors", "fmt", "io", "regexp", "regexp/syntax", "unicode/utf8"},
+	"brig/learn":                {"cmp", "net/netip", "path", "slices", "strconv", "strings"},
 }
 
 // pkg is go list's description of a package.

@@ -49,8 +49,11 @@ func Lend(fd int, bits uint32) (restore func() error, err error) {
 	if err := unix.Fstat(fd, &st); err != nil || mode()&bits == bits {
 		return nothing, err
 	}
-	return func() error { return unix.Chmod(self(fd), mode()) }, unix.Chmod(self(fd), mode()|bits)
+	return func() error { return Chmod(fd, mode()) }, Chmod(fd, mode()|bits)
 }
+
+// Chmod sets the mode of an open file (O_PATH too).
+func Chmod(fd int, mode uint32) error { return unix.Chmod(self(fd), mode) }
 
 // self is a path by which open(2) and chmod(2) reach the file of a descriptor. fchmod(2) rejects O_PATH, fchmodat(2)
 // would follow a symbolic link that has replaced the file, and fchmodat2(2) requires Linux 6.6.

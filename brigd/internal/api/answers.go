@@ -26,7 +26,8 @@ func components() []any {
 		job.Refusal{}, nsjail.Usage{}, cgroup.LiveUsage{},
 		SandboxList{}, RunList{}, live.Run{}, RunInfo{}, engine.Delivery{},
 		front.QueueInfo{}, front.WorkerInfo{}, front.DeadRun{},
-		FileList{}, PathAllowed{}, LanguageList{}, StdinTaken{}, Version{}, Health{}}
+		FileList{}, PathAllowed{}, engine.Edit{}, Edited{}, engine.Found{}, engine.Line{},
+		LanguageList{}, StdinTaken{}, Version{}, Health{}}
 }
 
 // SandboxList is the answer to GET /v1/sandboxes.
@@ -55,6 +56,14 @@ type FileList struct {
 type PathAllowed struct {
 	// Allowed is an answer for this moment: only the jail itself is a guard.
 	Allowed bool `json:"allowed"`
+}
+
+// Edited is the answer to POST /v1/sandboxes/{id}/edit.
+type Edited struct {
+	// File describes the file after the change.
+	File engine.FileInfo `json:"file"`
+	// Replaced is how often the text was replaced.
+	Replaced int `json:"replaced"`
 }
 
 // LanguageList is the answer to GET /v1/languages.

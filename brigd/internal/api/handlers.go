@@ -9,6 +9,8 @@ type handlers struct {
 	boxes     boxHandlers
 	snapshots snapshotHandlers
 	files     fileHandlers
+	tools     toolHandlers
+	search    searchHandlers
 	changes   changeHandlers
 	offers    offerHandlers
 	meta      metaHandlers
@@ -20,6 +22,8 @@ func newHandlers(o *front.Options) *handlers {
 		boxes:     boxHandlers{o.Engine, o.Live, o.Runs},
 		snapshots: snapshotHandlers{o.Engine},
 		files:     fileHandlers{o.Engine, o.Engine, o.MaxFile, o.BodyTime},
+		tools:     toolHandlers{o.Engine},
+		search:    searchHandlers{o.Engine},
 		changes:   changeHandlers{o.Engine},
 		offers:    offerHandlers{o.Engine},
 		meta:      metaHandlers{of: o.Version, ready: o.Ready, details: o.Health, prometheus: o.Metrics},

@@ -19,6 +19,7 @@ import (
 
 // Engine is an engine without jails: files are in memory, and a run is what the test makes of it.
 type Engine struct {
+	fileTools
 	Do      func(ctx context.Context, r *engine.Request, stream func(engine.Event)) *engine.Response
 	Deleted chan string // the ids of deleted sandboxes
 
@@ -38,7 +39,9 @@ type Box struct {
 
 // New returns an Engine whose runs are those of do.
 func New(do func(ctx context.Context, r *engine.Request, stream func(engine.Event)) *engine.Response) *Engine {
-	return &Engine{Do: do, Deleted: make(chan string, 1000), Boxes: map[string]*Box{}, Snaps: map[string]*Box{}}
+	e := &Engine{Do: do, Deleted: make(chan string, 1000), Boxes: map[string]*Box{}, Snaps: map[string]*Box{}}
+	e.fileTools.of = e
+	return e
 }
 
 // epoch is when everything was made.

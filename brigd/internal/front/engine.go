@@ -17,6 +17,8 @@ type Engine interface {
 	Boxes
 	Snapshotter
 	Files
+	FileTools
+	FileSearch
 }
 
 // Runner runs requests.
@@ -63,4 +65,19 @@ type Files interface {
 	ListFiles(c engine.Caller, id, path string, recursive bool, after string) ([]engine.FileInfo, bool, error)
 	DeleteFile(c engine.Caller, id, path string) error
 	Allowed(c engine.Caller, id, path string, write bool) (bool, error)
+}
+
+// FileTools changes single files of sandboxes where they are.
+type FileTools interface {
+	StatFile(c engine.Caller, id, path string) (*engine.FileInfo, error)
+	MakeDir(c engine.Caller, id, path string, mode fs.FileMode) (*engine.FileInfo, error)
+	MoveFile(c engine.Caller, id, from, to string, overwrite bool) (*engine.FileInfo, error)
+	ChmodFile(c engine.Caller, id, path string, mode fs.FileMode) (*engine.FileInfo, error)
+	EditFile(c engine.Caller, id, path string, edit *engine.Edit) (info *engine.FileInfo, replaced int, err error)
+}
+
+// FileSearch finds files of sandboxes, and lines in them.
+type FileSearch interface {
+	GlobFiles(ctx context.Context, c engine.Caller, id, pattern, path string, max int) ([]engine.FileInfo, bool, error)
+	GrepFiles(ctx context.Context, c engine.Caller, id string, g *engine.Grep) (*engine.Found, error)
 }

@@ -42,11 +42,12 @@ type Engine struct {
 	front.Offers // this process answers about what is at no worker
 	front.ChangeSets
 	front.Snapshotter // all but Snapshot
-	runner            front.Runner
-	hub               Hub
-	count             func(engine.Caller) *job.Refusal
-	rules             string // for front.RulesHeader
-	client            http.Client
+	fileTools
+	runner front.Runner
+	hub    Hub
+	count  func(engine.Caller) *job.Refusal
+	rules  string // for front.RulesHeader
+	client http.Client
 }
 
 // New returns an Engine. count counts a run in the ledger of the caller's token; workers do not. rules are what is
@@ -58,7 +59,10 @@ func New(own front.Engine, hub Hub, count func(engine.Caller) *job.Refusal, rule
 	header := base64.StdEncoding.EncodeToString(rules)
 	by := &http.Transport{DialContext: dial, DisableKeepAlives: true, WriteBufferSize: 32 << 10,
 		ExpectContinueTimeout: time.Hour}
-	return &Engine{own, own, own, own, hub, count, header, http.Client{Transport: by}}
+	e := &Engine{Offers: own, ChangeSets: own, Snapshotter: own, runner: own, hub: hub, count: count, rules: header,
+		client: http.Client{Transport: by}}
+	e.fileTools.at = e
+	return e
 }
 
 // here is the host in an address that stands for this process. No worker has the name.

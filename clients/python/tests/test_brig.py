@@ -317,7 +317,7 @@ class Source(unittest.TestCase):
     @unittest.skipUnless(OPENAPI, "BRIG_TEST_OPENAPI does not name docs/openapi.json")
     def test_fields_are_those_of_the_document(self) -> None:
         schemas = json.loads(pathlib.Path(OPENAPI).read_text())["components"]["schemas"]
-        for kind, name in ((brig.Result, "Response"), (brig.Event, "Event"), (brig.SandboxInfo, "SandboxInfo"), (brig.SnapshotInfo, "SnapshotInfo"), (brig.FileInfo, "Entry"), (brig.Language, "Language"), (brig.Share, "ShareInfo"), (brig.Image, "ImageInfo"), (brig.ChangeSet, "ChangeSet"), (brig.Applied, "Applied"),
+        for kind, name in ((brig.Result, "Response"), (brig.Event, "Event"), (brig.SandboxInfo, "SandboxInfo"), (brig.SnapshotInfo, "SnapshotInfo"), (brig.FileInfo, "Entry"), (brig.Found, "Found"), (brig.Line, "Line"), (brig.Language, "Language"), (brig.Share, "ShareInfo"), (brig.Image, "ImageInfo"), (brig.ChangeSet, "ChangeSet"), (brig.Applied, "Applied"),
                            (brig.Violation, "Violation"), (brig.Truncated, "Truncated")):
             self.assertEqual({f.name for f in brig.dataclasses.fields(kind)}, set(schemas[name]["properties"]), name)
         request = set(schemas["Request"]["properties"]) - {"agent_id"}
@@ -464,6 +464,33 @@ class Server(unittest.TestCase):
                 box.read("../../etc/passwd")
         with self.assertRaises(brig.NotFound):
             box.info()
+
+    def test_file_tools(self) -> None:
+        with self.client.sandbox(disk="8m", ttl="5m") as box:
+            box.put("f", "one two two")
+            self.assertEqual(box.mkdir("d/e", mode=0o700).mode, "0700")
+            self.assertEqual((box.edit("f", "one", "1"), box.edit("f", "two", "2", all=True)), (1, 2))
+            with self.assertRaises(brig.Refused) as no:
+                box.edit("f", "2", "3")
+            self.assertEqual((no.exception.code, no.exception.status), ("text_not_unique", 409))
+            self.assertEqual(box.chmod("f", 0o750).mode, "0750")
+            self.assertEqual(box.move("f", b"d/\xff\n").raw, b"/work/d/\xff\n")
+            self.assertEqual(box.read(b"d/\xff\n"), b"1 2 2")
+            box.put("g", "")
+            with self.assertRaises(brig.Refused) as no:
+                box.move(b"d/\xff\n", "g")
+            self.assertEqual(no.exception.code, "exists")
+            self.assertEqual((box.move(b"d/\xff\n", "g", overwrite=True).path, box.stat("g").mode), ("/work/g", "0750"))
+            with self.assertRaises(brig.NotFound):
+                box.stat("f")
+            box.put(b"d/\xff.py", "x\nneedle\n")
+            self.assertEqual([f.raw for f in box.glob("**/*.{py,go}")], [b"/work/d/\xff.py"])
+            found = box.grep("NEE.LE", "d", glob="*.py", ignore_case=True)
+            self.assertEqual([(l.raw, l.line, l.column, l.text) for l in found.lines], [(b"/work/d/\xff.py", 2, 1, "needle")])
+            self.assertEqual((found.files, found.binary, found.more), (1, 0, False))
+            self.assertTrue(box.grep(".", max=1).more)
+            with self.assertRaises(brig.Refused):
+                box.grep("(")
 
     def test_trees(self) -> None:
         with tempfile.TemporaryDirectory() as top, self.client.sandbox(disk="8m", ttl="5m") as box:
