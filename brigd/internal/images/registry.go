@@ -27,7 +27,8 @@ const stall = time.Minute
 var accepted = strings.Join([]string{string(types.OCIImageIndex), string(types.DockerManifestList),
 	string(types.OCIManifestSchema1), string(types.DockerManifestSchema2)}, ", ")
 
-// repository reads a repository of a registry.
+// repository reads a repository of a registry. Names, credentials and the handshake are go-containerregistry's, whose
+// remote images cannot go on at an offset.
 type repository struct {
 	ctx    context.Context
 	client *http.Client

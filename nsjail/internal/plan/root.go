@@ -172,6 +172,7 @@ func emptyProc() rootfs.Entry {
 }
 
 // masks covers the files of procfs that the payload must not read or write: those that every kernel has, or the others.
+// The option subset=pid would also hide what runtimes of languages and the C library read: cpuinfo, meminfo, sys.
 func masks(h *host.Host, always bool) (list []rootfs.Entry) {
 	if h.Missing["proc"] != "" {
 		return nil
