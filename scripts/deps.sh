@@ -33,6 +33,7 @@ if [ "$what" = test ]; then
 	need nodejs file /usr/bin/node
 	need perl file /usr/bin/perl
 	need php-cli command php
+	need procps command pgrep
 	need prometheus command promtool
 	need python3-pip file /usr/bin/pip3
 	need ruby command ruby
