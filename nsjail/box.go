@@ -36,6 +36,7 @@ type Box struct {
 	sending sync.Mutex
 	frozen  atomic.Bool
 	closing sync.Once
+	waiting sync.Once
 	result  *Result
 	err     error
 }
@@ -140,8 +141,18 @@ func (b *Box) Usage() (*cgroup.LiveUsage, error) { return b.jail.LiveUsage() }
 // Pid returns the host's pid of the box's process 1.
 func (b *Box) Pid() int { return b.jail.Pid() }
 
-// Close ends the box and all of its processes, and returns its Result: what all of them took, the limits that the box
-// has met, its changes. Its status is StatusOK unless the box had ended before.
+// Jail returns the jail that the box is: its plan, control group and usage. The box waits for its end.
+func (b *Box) Jail() *Cmd { return b.jail }
+
+// Wait waits until the box has ended, and returns its Result: what all processes took, the limits that the box has met,
+// its changes. Close must be called nevertheless.
+func (b *Box) Wait() (*Result, error) {
+	b.waiting.Do(func() { b.result, b.err = b.jail.Wait() })
+	return b.result, b.err
+}
+
+// Close ends the box and all of its processes, and returns its Result as Wait does. Its status is StatusOK unless the
+// box had ended before.
 func (b *Box) Close() (*Result, error) {
 	b.closing.Do(func() {
 		if b.frozen.Load() { // init answers then
@@ -150,9 +161,8 @@ func (b *Box) Close() (*Result, error) {
 		b.runner.jails.cancel()
 		b.run().ender.end()
 		b.runner.jails.close()
-		b.result, b.err = b.jail.Wait()
 	})
-	return b.result, b.err
+	return b.Wait()
 }
 
 // kills returns how many processes the kernel has killed because the box has no memory left.

@@ -67,6 +67,8 @@ type Request struct {
 	// Strip is what is removed from the output: "none", "ansi" (terminal escape sequences), or "all": those, other control
 	// characters but tabs and ends of lines, and invisible characters.
 	Strip string `json:"strip,omitempty"`
+
+	endless bool // it is a process of a living sandbox, and may take as long as that lives
 }
 
 // Mount asks for a directory that the operator shares (brigd --share).

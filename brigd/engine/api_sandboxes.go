@@ -22,6 +22,18 @@ type SandboxRequest struct {
 	Files map[string]File `json:"files,omitempty"`
 	// Mounts are directories of the operator's that each run in it shows.
 	Mounts []Mount `json:"mounts,omitempty"`
+	// Living makes it a box whose processes go on between calls. What one command leaves, files and processes, the next
+	// one finds: no run in it starts clean. It is kept in memory only. The fields below are of such a box.
+	Living bool `json:"living,omitempty"`
+	// Image is the root instead of the machine's /usr: one of Engine.Images.
+	Image string `json:"image,omitempty"`
+	// Network is what may be reached: rules like "example.org:443", none if it is empty.
+	Network []string `json:"network,omitempty"`
+	// Memory and CPUs are what all of its processes may hold and get together.
+	Memory Size    `json:"memory,omitempty"`
+	CPUs   float64 `json:"cpus,omitempty"`
+	// Env are environment variables of all of its processes.
+	Env map[string]string `json:"env,omitempty"`
 }
 
 // SandboxInfo describes one.
@@ -53,6 +65,8 @@ type SandboxInfo struct {
 	Saved *time.Time `json:"saved,omitempty"`
 	// NotSaved is why the last attempt failed; left out if it has not.
 	NotSaved string `json:"not_saved,omitempty"`
+	// Living is the box of a living sandbox; left out of others.
+	Living *Life `json:"living,omitempty"`
 }
 
 // FileInfo is one entry of a sandbox.

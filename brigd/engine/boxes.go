@@ -14,14 +14,15 @@ type boxes struct {
 	*workspace.Store
 	leases *lease.Leases
 	shelf  *shelf // nil without a store
+	lives  *lives
 	log    *Recorder
 	told   func(box *workspace.Sandbox, by string, err error) // may be nil
 }
 
 // newBoxes returns an empty table. Its sandboxes are in volumes that volume makes.
-func newBoxes(o workspace.StoreOptions, l *lease.Leases, k *shelf, log *Recorder,
+func newBoxes(o workspace.StoreOptions, l *lease.Leases, k *shelf, lives *lives, log *Recorder,
 	volume func(size, inodes int64) (workspace.Volume, error)) *boxes {
-	b := &boxes{leases: l, shelf: k, log: log, told: o.Removed}
+	b := &boxes{leases: l, shelf: k, lives: lives, log: log, told: o.Removed}
 	o.Make, o.Removed, o.Closing = volume, b.removed, nil
 	if k != nil {
 		o.Closing = k.save
@@ -45,15 +46,15 @@ func (b *boxes) find(c Caller, id string) (*workspace.Sandbox, *job.Refusal) {
 	return box, nil
 }
 
-// enter acquires a Job's sandbox, which does not expire during the run. If it is deleted, the context that enter
-// returns is cancelled.
-func (b *boxes) enter(ctx context.Context, c Caller, j *job.Job) (
+// enter acquires a Job's sandbox by one of its methods. If it is deleted, the context that enter returns is cancelled.
+func (b *boxes) enter(ctx context.Context, c Caller, j *job.Job,
+	acquire func(*workspace.Sandbox, context.Context) (context.Context, func(), error)) (
 	run context.Context, box *workspace.Sandbox, release func(), no *job.Refusal) {
 	if box, no = b.find(c, j.Sandbox); no != nil {
 		return ctx, nil, nil, no
 	}
 	j.Agent = box.Agent
-	run, release, err := box.Acquire(ctx)
+	run, release, err := acquire(box, ctx)
 	if err != nil {
 		return ctx, nil, nil, asRefusal(err, "sandbox", "sandbox_unknown")
 	}
@@ -73,6 +74,7 @@ func (b *boxes) lease(box *workspace.Sandbox) {
 // removed is called by the Store for each sandbox that has ended.
 func (b *boxes) removed(box *workspace.Sandbox, by string, err error) {
 	b.leases.Drop(box.ID)
+	b.lives.all.Delete(box.ID)
 	if b.shelf != nil && by != workspace.Closed {
 		b.shelf.remove(box)
 	}

@@ -37,6 +37,10 @@ func (d *defaults) base() nsjail.Spec {
 // values of the request.
 func (d *defaults) fill(j *job.Job, r *Request) {
 	l, base := &j.Spec.Limits, &d.spec.Limits
+	if r.endless {
+		l.Wall = cmp.Or(l.Wall, -1)
+		return
+	}
 	if r.Timeout == 0 && base.Wall == 0 && (l.Wall == 0 || l.Wall > d.timeout) {
 		l.Wall = d.timeout
 	}

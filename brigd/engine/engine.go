@@ -24,6 +24,7 @@ type Engine struct {
 	*access
 	*parking
 	*needs
+	*processes
 
 	opened *opened
 	leases *lease.Leases
@@ -64,7 +65,8 @@ func assemble(o *Options, a *access, p *opened, k *shelf) *Engine {
 	l := lease.New(o.Ledger)
 	jails := job.On(p.runner)
 	d := &defaults{o.Base, o.Timeout, o.MaxTimeout, o.Memory, o.MaxOutput}
-	b := newBoxes(o.Sandboxes, l, k, log, p.volume)
+	all := &lives{idle: o.BoxIdle}
+	b := newBoxes(o.Sandboxes, l, k, all, log, p.volume)
 	in := &freezer.Freezer{}
 	e := &Engine{access: a, images: p.images, opened: p, leases: l, boxes: b, shelf: k}
 	e.shares = &shares{set: p.shares, access: a}
@@ -76,13 +78,15 @@ func assemble(o *Options, a *access, p *opened, k *shelf) *Engine {
 	e.files = &files{b, a, log}
 	e.fileTools = fileTools{e.files}
 	e.snapshots = newSnapshots(o.Pool, k, b, l, in, a, log, o.StoreFailed)
-	e.sandboxes = &sandboxes{b, o.Sandboxes, a, e.shares, e.snapshots, e.files, k, log}
 	e.needs = &needs{d, a.policies, e.shares}
 	q := &requests{d, a, e.images, e.languages}
 	e.parking = &parking{warm: o.Warm, runner: p.runner, jails: jails, languages: e.languages, requests: q,
 		failed: o.WarmFailed}
 	e.runs = &runs{requests: q, grants: a.grants, boxes: b, shares: e.shares, leases: l, files: e.files,
-		changes: e.changeSets, freezer: in, parking: e.parking, jails: jails, chain: o.chain(jails), failed: o.JailFailed}
+		changes: e.changeSets, freezer: in, parking: e.parking, jails: jails, jailer: p.runner, lives: all,
+		chain: o.chain(jails), failed: o.JailFailed}
+	e.sandboxes = &sandboxes{b, o.Sandboxes, a, e.shares, e.snapshots, e.files, k, log, all, e.runs.live}
+	e.processes = &processes{e.runs, b, all, a}
 	return e
 }
 

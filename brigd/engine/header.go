@@ -55,6 +55,18 @@ func headerIn(id string, f *keep.File) (*kept, error) {
 
 // mountsOf returns the mounts that a sandbox was made with.
 func mountsOf(box *workspace.Sandbox) []Mount {
-	list, _ := box.Extra.([]Mount)
-	return list
+	return ofBox(box).mounts
+}
+
+// extra is what an Engine keeps of a sandbox beside what the Store does.
+type extra struct {
+	mounts []Mount // that it was made with
+	living bool    // it is in memory only
+}
+
+func ofBox(box *workspace.Sandbox) *extra {
+	if x, ok := box.Extra.(*extra); ok {
+		return x
+	}
+	return &extra{}
 }

@@ -100,6 +100,17 @@ func (l *languages) CheckInterpreters(ctx context.Context) error {
 	return nil
 }
 
+// showAll adds what the operator's interpreters need to the mounts of a box, in which code of each language may run.
+func (l *languages) showAll(j *job.Job) {
+	for _, i := range l.own {
+		one := &job.Job{Language: i.Language, Image: j.Image, Spec: j.Spec}
+		if l.show(one); one.Verdict.Refusal != nil {
+			j.Refuse(one.Verdict.Refusal)
+		}
+		j.Spec.Mounts = one.Spec.Mounts
+	}
+}
+
 // show adds what a Job's language needs to its mounts.
 func (l *languages) show(j *job.Job) {
 	m := l.of(j).Shown(j)

@@ -60,8 +60,7 @@ func (q *requests) prepare(ctx context.Context, c Caller, r *Request) (*job.Job,
 	return j, no
 }
 
-// decide completes a Job that has its mounts. It checks and narrows the Job by all policies, and adds what its language
-// needs to its mounts.
+// decide completes a Job that has its mounts. It checks and narrows the Job by all policies.
 func (q *requests) decide(c Caller, j *job.Job, r *Request, stream bool) {
 	if r.StdinReader != nil {
 		j.Stdin = q.access.bounded(c, r.StdinReader)
@@ -72,7 +71,6 @@ func (q *requests) decide(c Caller, j *job.Job, r *Request, stream bool) {
 		c.Rules.spare(j, q.access.of(Caller{Grant: c.Grant}))
 	}
 	q.access.decide(c, j, r)
-	q.languages.show(j)
 	q.defaults.fill(j, r)
 	c.Rules.lower(j, r, stream)
 }

@@ -105,7 +105,7 @@ func (k *restorer) restoreOne(id string, f *keep.File) error {
 		return err
 	}
 	box, err := k.boxes.Create(r.Agent, workspace.CreateOptions{Size: r.Size, Inodes: r.Inodes, TTL: r.TTL,
-		Chain: r.Chain, Until: r.Until, Account: r.Account, Extra: r.Mounts,
+		Chain: r.Chain, Until: r.Until, Account: r.Account, Extra: &extra{mounts: r.Mounts},
 		Past: &workspace.Past{ID: r.ID, Created: r.Created, Used: r.Used}, Fill: files.Unpack})
 	if err != nil {
 		return err

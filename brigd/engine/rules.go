@@ -121,6 +121,9 @@ func (r *Rules) lower(j *job.Job, q *Request, stream bool) {
 		return
 	}
 	l := &j.Spec.Limits
+	if q.endless {
+		return
+	}
 	if q.Timeout == 0 {
 		l.Wall = least(l.Wall, r.Timeout)
 	}

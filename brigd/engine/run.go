@@ -27,6 +27,8 @@ type runs struct {
 	freezer  *freezer.Freezer
 	parking  *parking
 	jails    job.Executor
+	jailer   *nsjail.Runner
+	lives    *lives
 	chain    job.Executor // ends in last
 	failed   func(run string, err error)
 }
@@ -34,10 +36,16 @@ type runs struct {
 // Run runs a request. It always returns a Response. With a stream, the output is passed to that during the run, in one
 // call at a time; a stream that blocks also blocks the payload. Cancelling ctx ends the run.
 func (s *runs) Run(ctx context.Context, c Caller, r *Request, stream func(Event)) *Response {
+	return (&run{runs: s, caller: c, request: r, by: s.jails}).perform(ctx, stream)
+}
+
+// perform runs the request.
+func (x *run) perform(ctx context.Context, stream func(Event)) *Response {
+	s, c, r := x.runs, x.caller, x.request
 	if c.Agent == "" {
 		c.Agent = r.Agent
 	}
-	x := &run{runs: s, caller: c, request: r}
+	x.caller = c
 	defer x.release()
 	ctx, no := x.prepare(ctx, stream != nil)
 	j := x.job
@@ -85,6 +93,9 @@ type run struct {
 	*runs
 	caller  Caller
 	request *Request
+	by      job.Executor // makes the jail
+	life    *life        // that it is, or nil
+	process *process     // that it is, or nil
 
 	job   *job.Job
 	box   *workspace.Sandbox // nil outside of a sandbox
@@ -96,13 +107,20 @@ type run struct {
 // prepare makes the Job, and acquires what it needs. The run ends with the context that it returns.
 func (x *run) prepare(ctx context.Context, stream bool) (context.Context, *job.Refusal) {
 	c, r := x.caller, x.request
+	if l := x.lives.of(r.Sandbox); l != nil && x.life == nil {
+		return x.prepareInBox(ctx, l, stream)
+	}
 	j, no := x.requests.prepare(ctx, c, r)
 	if x.job = j; no != nil {
 		return ctx, no
 	}
 	if r.Sandbox != "" {
+		acquire := (*workspace.Sandbox).Acquire
+		if x.life != nil {
+			acquire = (*workspace.Sandbox).Reside
+		}
 		var leave func()
-		if ctx, x.box, leave, no = x.boxes.enter(ctx, c, j); no != nil {
+		if ctx, x.box, leave, no = x.boxes.enter(ctx, c, j, acquire); no != nil {
 			return ctx, no
 		}
 		x.ends = append(x.ends, leave)
@@ -114,7 +132,14 @@ func (x *run) prepare(ctx context.Context, stream bool) (context.Context, *job.R
 	}
 	x.shown, x.ends = shown, append(x.ends, unmount)
 	j.Ended = r.Ended
+	j.Box = x.life != nil
 	x.requests.decide(c, j, r, stream)
+	if j.Box {
+		x.requests.languages.showAll(j)
+		j.Spec.Limits.Wall = -1 // it ends with its sandbox
+	} else {
+		x.requests.languages.show(j)
+	}
 	ctx, end := x.leases.Lend(ctx, c.Grant.verified(), j, time.Now())
 	x.ends = append(x.ends, end)
 	x.grants.spend(c, j)
@@ -136,7 +161,13 @@ func (x *run) Execute(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
 			j.Refuse(no)
 		}
 	}
+	if l, ok := x.by.(inner); ok {
+		return l.Execute(ctx, j)
+	}
 	defer x.freezer.Track(j)()
+	if x.life != nil {
+		return x.withGit(ctx, j)
+	}
 	if p := x.parking.parkedFor(j); p != nil {
 		return x.parking.execute(ctx, p, j)
 	}
@@ -148,12 +179,12 @@ func (x *run) withGit(ctx context.Context, j *job.Job) (*nsjail.Result, error) {
 	run := func(s *nsjail.Spec) (*nsjail.Result, error) {
 		inner := *j
 		inner.Spec = *s
-		res, err := x.jails.Execute(ctx, &inner)
+		res, err := x.by.Execute(ctx, &inner)
 		j.PlanDigest = inner.PlanDigest
 		return res, err
 	}
 	if j.Verdict.Refusal != nil {
-		return x.jails.Execute(ctx, j)
+		return x.by.Execute(ctx, j)
 	}
 	res, list, note, err := gitview.Run(ctx, &j.Spec, run)
 	if note != "" && res != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"brig/brigd/audit"
+	"brig/brigd/job"
 	"brig/brigd/workspace"
 )
 
@@ -20,17 +21,25 @@ type sandboxes struct {
 	files  *files
 	shelf  *shelf // nil without a store
 	log    *Recorder
+	lives  *lives
+	live   func(ctx context.Context, c Caller, box *workspace.Sandbox, r *SandboxRequest) *job.Refusal
 }
 
 // CreateSandbox creates a sandbox.
-func (s *sandboxes) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (*SandboxInfo, error) {
+func (s *sandboxes) CreateSandbox(ctx context.Context, c Caller, r *SandboxRequest) (*SandboxInfo, error) {
 	agent, no := agentOf(c, r.Agent)
 	if no != nil {
 		return nil, no
 	}
 	if no := cmp.Or(negative(amount{"disk", r.Disk < 0, "64m"}, amount{"inodes", r.Inodes < 0, "1000"},
-		amount{"ttl", r.TTL < 0, "1h"}), s.access.mayDo(c, "create"), s.access.checkInputs(c, "", r.Files)); no != nil {
+		amount{"ttl", r.TTL < 0, "1h"}), r.checkLiving(), s.access.mayDo(c, "create"),
+		s.access.checkInputs(c, "", r.Files)); no != nil {
 		return nil, no
+	}
+	if r.Living {
+		if no := s.access.mayDo(c, "live"); no != nil {
+			return nil, no
+		}
 	}
 	if no := s.shares.checkMounts(c, r.Mounts, true); no != nil {
 		return nil, no
@@ -48,7 +57,7 @@ func (s *sandboxes) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest
 	}
 	o.Size, o.Inodes, o.TTL = int64(ask.Disk), ask.Inodes, time.Duration(ask.TTL)
 	o.Chain, o.Account = c.Grant.IDs(), Caller{Agent: agent, Grant: c.Grant}.Key()
-	o.Extra = slices.Clone(r.Mounts)
+	o.Extra = &extra{slices.Clone(r.Mounts), r.Living}
 	if c.Grant != nil {
 		o.Until = c.Grant.token.Expires()
 	}
@@ -62,6 +71,9 @@ func (s *sandboxes) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest
 	s.boxes.lease(box)
 	if no = s.log.record(about(audit.SandboxCreate, c, box)); no == nil {
 		no = s.files.putAll(c, box, "", r.Files)
+	}
+	if no == nil && r.Living {
+		no = s.live(ctx, c, box, r)
 	}
 	if no != nil {
 		_ = s.boxes.Delete(agent, box.ID) // the refusal has the reason
@@ -120,6 +132,9 @@ func (s *sandboxes) info(box *workspace.Sandbox) *SandboxInfo {
 		i.Used, i.UsedIno = bytes, inodes
 	}
 	s.shelf.describe(box, i)
+	if l := s.lives.of(box.ID); l != nil && l.made() {
+		i.Living = l.describe()
+	}
 	if end := box.Until; !end.IsZero() && end.Before(i.Expires) {
 		i.Expires = end
 	}

@@ -95,6 +95,7 @@ func (k *parking) park(ctx context.Context, w Warm) (*parked, error) {
 	j, no := k.requests.prepare(ctx, Caller{}, r)
 	if no == nil {
 		k.requests.decide(Caller{}, j, r, false)
+		k.languages.show(j)
 		no = j.Verdict.Refusal
 	}
 	if no != nil {

@@ -37,6 +37,9 @@ type Job struct {
 	// Ended, if set, is called when all processes of a started jail have ended, before its remaining output is read.
 	Ended func()
 
+	// Box is set for the Job of a box that lives: Spec.Args is no command, and those that follow in it are Jobs of their
+	// own.
+	Box bool
 	// By, if set, runs the Job at the end of a chain of Executors that ends so: an engine knows what comes right before
 	// and after the jail.
 	By Executor

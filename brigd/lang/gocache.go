@@ -35,7 +35,7 @@ func (l *Languages) FillGoCache(ctx context.Context, exec job.Executor, source s
 	cache := nsjail.Mount{Type: nsjail.MountVolume, Source: source, Target: goCacheAt, Writable: true}
 	j := &job.Job{ID: "go-cache", Stdout: &messages, Stderr: &messages}
 	j.Spec.Limits.Output = probeOutput
-	l.fill(j, &g.row, program, code+"func main() {}\n", nil)
+	l.fill(l.dir, j, &g.row, program, code+"func main() {}\n", nil)
 	j.Spec.Mounts = append(j.Spec.Mounts, cache)
 	result, err := exec.Execute(ctx, j)
 	if err != nil {

@@ -27,6 +27,11 @@ const (
 // a mount with the code to j.Spec.Mounts, and for some languages a variable with directories of the jail to j.Spec.Env.
 // j.Spec.Workdir must be set before. If the request is invalid, it returns a Refusal and leaves the Job unchanged.
 func (l *Languages) Prepare(j *job.Job, language, code string, args []string) *job.Refusal {
+	return l.PrepareIn(l.dir, j, language, code, args)
+}
+
+// PrepareIn is like Prepare, with the code in a directory of the jail.
+func (l *Languages) PrepareIn(dir string, j *job.Job, language, code string, args []string) *job.Refusal {
 	g, program, no := l.find(language)
 	if no == nil {
 		no = l.check(j, code, args)
@@ -34,7 +39,7 @@ func (l *Languages) Prepare(j *job.Job, language, code string, args []string) *j
 	if no != nil {
 		return no
 	}
-	l.fill(j, &g.row, program, code, args)
+	l.fill(dir, j, &g.row, program, code, args)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if g.script == scriptGo && l.goCache != nil {
@@ -82,8 +87,8 @@ func (l *Languages) check(j *job.Job, code string, args []string) *job.Refusal {
 }
 
 // fill sets the Job's fields to run a program.
-func (l *Languages) fill(j *job.Job, r *row, program, code string, args []string) {
-	file := path.Join(l.dir, r.file)
+func (l *Languages) fill(dir string, j *job.Job, r *row, program, code string, args []string) {
+	file := path.Join(dir, r.file)
 	j.Language, j.Code = r.name, []byte(code)
 	j.Spec.Mounts = append(slices.Clip(j.Spec.Mounts),
 		nsjail.Mount{Type: nsjail.MountData, Target: file, Content: code, Mode: "444"})

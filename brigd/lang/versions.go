@@ -85,7 +85,7 @@ func (l *Languages) probe(ctx context.Context, exec job.Executor, r *row, p *pro
 	j.Spec = *l.base.Clone()
 	j.Spec.Limits.Wall, j.Spec.Limits.Output = probeTime, probeOutput
 	if r.probeArgs == nil {
-		l.fill(j, r, p.path, r.probe, nil)
+		l.fill(l.dir, j, r, p.path, r.probe, nil)
 	} else {
 		j.Language, j.Spec.Args = r.name, append([]string{p.path}, r.probeArgs...)
 	}

@@ -75,8 +75,11 @@ func (k *Command) check(c *checker, at string) {
 	c.each(at+".deny_flags", k.DenyFlags, "is not an option", "write it as in -o, --output or -exec", option)
 }
 
-// judge checks the command, or the language and size of the code.
+// judge checks the command, or the language and size of the code. Each process of a box is a Job of its own.
 func (p *programRules) judge(j *job.Job, v *jailpath.View) *job.Refusal {
+	if j.Box {
+		return nil // it has no command
+	}
 	if j.Language == "" {
 		if open(p.rule, p.commands) {
 			return nil

@@ -28,8 +28,11 @@ func TestRulesAlone(t *testing.T) {
 		"this feature":          {(&featureRules{shut, []string{"tty"}, limits}).judge(tty), ""},
 		"a network":             {(&networkRules{shut, Network{}}).judge(&nsjail.Spec{Net: nsjail.NetHost}), "network_not_allowed"},
 		"code of many bytes":    {(&inputRules{shut, Inputs{CodeBytes: 3}}).code(4), "input_too_large"},
-		"an operation":          {(&sandboxRules{shut, Sandbox{}}).operation("create"), "operation_not_allowed"},
-		"an unknown operation":  {(&sandboxRules{ajar, Sandbox{}}).operation("fly"), "operation_not_allowed"},
+		"an operation":          {(&sandboxRules{rule: shut}).operation("create"), "operation_not_allowed"},
+		"an unknown operation":  {(&sandboxRules{rule: ajar}).operation("fly"), "operation_not_allowed"},
+		"a life":                {(&sandboxRules{rule: ajar}).operation("live"), ""},
+		"a life without an end": {(&sandboxRules{rule: ajar, timed: true}).operation("live"), "operation_not_allowed"},
+		"a life that is named":  {(&sandboxRules{ajar, Sandbox{Operations: []string{"live"}}, true}).operation("live"), ""},
 		"an image among others": {(&fileRules{rule: shut, images: []string{"a"}}).root(&job.Job{Image: &job.Image{Name: "b"}}, nil), "image_not_allowed"},
 	} {
 		code := ""

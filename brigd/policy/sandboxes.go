@@ -8,21 +8,34 @@ import (
 	"brig/nsjail"
 )
 
-// operations are all operations on a sandbox.
-var operations = []string{"create", "put", "get", "list", "delete"}
+// operations are all operations on a sandbox: opLive is processes between calls, and opPort connections to them.
+var operations = []string{"create", "put", "get", "list", "delete", opLive, opPort}
+
+const (
+	opLive = "live"
+	opPort = "port"
+)
 
 // sandboxRules limit the operations on sandboxes, and their size.
 type sandboxRules struct {
 	rule
 	Sandbox
+	timed bool // a run may not take longer than some time
 }
 
-func (p *Policy) sandboxes() *sandboxRules { return &sandboxRules{p.rule(), p.Sandbox} }
+func (p *Policy) sandboxes() *sandboxRules {
+	return &sandboxRules{p.rule(), p.Sandbox, p.Limits.Wall > 0}
+}
 
 func (r *sandboxRules) check(c *checker) { c.oneOf("sandbox.operations", r.Operations, operations) }
 
-// operation refuses an operation on a sandbox that is not allowed: see operations.
+// operation refuses an operation on a sandbox that is not allowed: see operations. What a command of a living sandbox
+// leaves behind is not bounded by limits.wall, so a policy that has this must name opLive.
 func (r *sandboxRules) operation(op string) *job.Refusal {
+	if op == opLive && r.timed && r.Operations == nil {
+		return r.refusal("limits.wall", "operation_not_allowed", "a living sandbox outlasts what limits.wall allows a run",
+			"Make a sandbox without living, or have the operator list live in sandbox.operations.")
+	}
 	if slices.Contains(r.Operations, op) || open(r.rule, r.Operations) && slices.Contains(operations, op) {
 		return nil
 	}

@@ -30,7 +30,14 @@ type Sandbox struct {
 	used    time.Time   // time of last use
 	changes int64       // see Changed
 	timer   *time.Timer // calls expire when the TTL may have passed
-	runs    map[context.Context]context.CancelCauseFunc
+	runs    map[context.Context]stay
+	users   int // uses that are no run: see Use
+}
+
+// stay is a run's between Acquire and release.
+type stay struct {
+	cancel   context.CancelCauseFunc
+	resident bool // it is no use
 }
 
 // of reports whether the sandbox belongs to the agent.
@@ -50,6 +57,16 @@ func Mounts(v Volume) []nsjail.Mount {
 // than once. If the sandbox is deleted in the meantime, runCtx is cancelled with a *job.Refusal as its cause, and
 // the deletion waits for release.
 func (b *Sandbox) Acquire(ctx context.Context) (runCtx context.Context, release func(), err error) {
+	return b.acquire(ctx, false)
+}
+
+// Reside is like Acquire for a jail that lives as long as the sandbox: it does not count as a use, so the sandbox can
+// expire.
+func (b *Sandbox) Reside(ctx context.Context) (runCtx context.Context, release func(), err error) {
+	return b.acquire(ctx, true)
+}
+
+func (b *Sandbox) acquire(ctx context.Context, resident bool) (runCtx context.Context, release func(), err error) {
 	s := b.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +74,7 @@ func (b *Sandbox) Acquire(ctx context.Context) (runCtx context.Context, release 
 		return nil, nil, err
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
-	b.runs[runCtx] = cancel
+	b.runs[runCtx] = stay{cancel, resident}
 	b.running.Add(1)
 	b.used = time.Now()
 	b.changes++
@@ -67,18 +84,53 @@ func (b *Sandbox) Acquire(ctx context.Context) (runCtx context.Context, release 
 func (b *Sandbox) release(run context.Context) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
-	cancel := b.runs[run]
-	if cancel == nil {
+	s, ok := b.runs[run]
+	if !ok {
 		return // a second call
 	}
-	cancel(nil)
+	s.cancel(nil)
 	delete(b.runs, run)
 	b.running.Done()
-	b.used = time.Now()
 	b.changes++
+	if !s.resident {
+		b.left()
+	}
+}
+
+// left records the end of a use. The caller holds store.mu.
+func (b *Sandbox) left() {
+	b.used = time.Now()
 	if b.store.live[b.ID] == b {
 		b.timer.Reset(b.TTL)
 	}
+}
+
+// Use records a use that is no run of its own, until release is called: the sandbox does not expire meanwhile.
+func (b *Sandbox) Use() (release func(), err error) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	if _, err := b.store.get(b.Agent, b.ID); err != nil {
+		return nil, err
+	}
+	b.users++
+	b.used = time.Now()
+	return sync.OnceFunc(func() {
+		b.store.mu.Lock()
+		defer b.store.mu.Unlock()
+		b.users--
+		b.left()
+	}), nil
+}
+
+// busy returns the number of uses that go on. The caller holds store.mu.
+func (b *Sandbox) busy() int {
+	n := b.users
+	for _, s := range b.runs {
+		if !s.resident {
+			n++
+		}
+	}
+	return n
 }
 
 // touch records a use of the sandbox.
@@ -92,11 +144,11 @@ func (b *Sandbox) touch() error {
 	return nil
 }
 
-// Running returns the number of runs in the sandbox.
+// Running returns the number of runs in the sandbox, without a resident.
 func (b *Sandbox) Running() int {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
-	return len(b.runs)
+	return b.busy()
 }
 
 // Expires returns when the sandbox expires if it is not used again: its TTL after the last release, or the last call of
@@ -104,14 +156,14 @@ func (b *Sandbox) Running() int {
 func (b *Sandbox) Expires() time.Time {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
-	if len(b.runs) > 0 {
+	if b.busy() > 0 {
 		return time.Now().Add(b.TTL)
 	}
 	return b.used.Add(b.TTL)
 }
 
 // expired reports whether the TTL has passed. The caller holds store.mu.
-func (b *Sandbox) expired() bool { return len(b.runs) == 0 && time.Since(b.used) >= b.TTL }
+func (b *Sandbox) expired() bool { return b.busy() == 0 && time.Since(b.used) >= b.TTL }
 
 // expire removes the sandbox if it has expired, or looks again when it may have. The last release starts the timer of a
 // sandbox with runs.
@@ -121,7 +173,7 @@ func (b *Sandbox) expire() {
 	over := s.live[b.ID] == b && b.expired()
 	if over {
 		s.leave(b)
-	} else if s.live[b.ID] == b && len(b.runs) == 0 {
+	} else if s.live[b.ID] == b && b.busy() == 0 {
 		b.timer.Reset(time.Until(b.used.Add(b.TTL)))
 	}
 	s.mu.Unlock()

@@ -101,7 +101,7 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 	}
 	o.Account = cmp.Or(o.Account, agent)
 	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, CreateOptions: o, store: s,
-		runs: map[context.Context]context.CancelCauseFunc{}}
+		runs: map[context.Context]stay{}}
 	if s.o.Name != "" {
 		b.ID += "-" + s.o.Name
 	}
@@ -248,8 +248,8 @@ func (s *Store) leave(b *Sandbox) {
 	delete(s.live, b.ID)
 	s.pending.Add(1)
 	b.timer.Stop()
-	for _, cancel := range b.runs {
-		cancel(gone())
+	for _, s := range b.runs {
+		s.cancel(gone())
 	}
 }
 

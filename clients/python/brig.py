@@ -269,6 +269,7 @@ class SandboxInfo:
     save_every: str = ""
     saved: str = ""
     not_saved: str = ""
+    living: Dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -697,10 +698,17 @@ class Client:
 
     def sandbox(self, *, disk: Optional[Size] = None, inodes: Optional[int] = None, ttl: Optional[Seconds] = None,
                 files: Optional[Mapping[str, FileContent]] = None,
-                mounts: Optional[Sequence[Mapping[str, Any]]] = None, snapshot: Optional[str] = None) -> Sandbox:
-        """Make a sandbox, with the files of a snapshot if its id is given; a with statement deletes it in the end. ttl is how long it lives without being used; each run sees mounts."""
-        body: Dict[str, Any] = {k: v for k, v in {"disk": disk, "inodes": inodes, "ttl": ttl, "mounts": _mounts(mounts),
-                                                  "from": snapshot}.items() if v is not None}
+                mounts: Optional[Sequence[Mapping[str, Any]]] = None, snapshot: Optional[str] = None,
+                living: bool = False, image: Optional[str] = None, network: Optional[Sequence[str]] = None,
+                memory: Optional[Size] = None, cpus: Optional[float] = None,
+                env: Optional[Mapping[str, str]] = None) -> Sandbox:
+        """Make a sandbox, with the files of a snapshot if its id is given; a with statement deletes it in the end. ttl is how long it lives without being used; each run sees mounts.
+
+        With living its processes go on between calls: see Sandbox.start. What follows living is for that alone."""
+        body: Dict[str, Any] = {k: v for k, v in {
+            "disk": disk, "inodes": inodes, "ttl": ttl, "mounts": _mounts(mounts), "from": snapshot,
+            "living": living or None, "image": image, "network": network and list(network), "memory": memory, "cpus": cpus,
+            "env": env and dict(env)}.items() if v is not None}
         if files:
             body["files"] = {name: _file(content) for name, content in files.items()}
         return Sandbox(self, self._one(SandboxInfo, "POST", "/v1/sandboxes", body).id)

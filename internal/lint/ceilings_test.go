@@ -27,7 +27,7 @@ func TestCeilings(t *testing.T) {
 			"changes":              48,
 			"netns/egress":         34,
 			"netns/egress/policy":  27,
-			"nsjail":               61,
+			"nsjail":               62,
 			"nsjail/internal/host": 39,
 			"nsjail/internal/plan": 38,
 			"nsjail/internal/run":  20,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brig/brigd/engine"
+	"brig/brigd/internal/feed"
 	"brig/brigd/internal/front"
 	"brig/brigd/internal/live"
 )
@@ -56,14 +57,14 @@ func (h *runHandlers) run(c *call) (any, error) {
 			"the answer of a run that is streamed, or that is in a sandbox, is not kept for a second request",
 			"leave Idempotency-Key out, or ask for the whole answer of a run without a sandbox")
 	}
-	var in *stdin
+	var in *feed.Feed
 	if c.query.Has("stdin") {
 		if kind == jsonType {
 			return nil, no("request", "stdin_needs_stream", "stdin",
 				"a run whose input is streamed has to stream its output, too", "send Accept: "+ndjsonType)
 		}
-		in = newStdin(req.Stdin)
-		defer in.end()
+		in = feed.New(req.Stdin)
+		defer in.End()
 		req.StdinReader = in // the engine bounds Stdin, which stays
 	}
 	release, err := h.admit(ctx, c.Caller, &req)

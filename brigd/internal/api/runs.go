@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"brig/brigd/engine"
+	"brig/brigd/internal/feed"
 )
 
 // run is a streamed run under way.
 type run struct {
 	agent, id string
 	chain     []string // the ids of the token that started it, the issuer's block first; none without a token
-	in        *stdin
+	in        *feed.Feed
 	cancel    context.CancelCauseFunc
 	done      context.Context // ends with the run, by end
 	end       context.CancelFunc
@@ -33,7 +34,7 @@ func (r *run) isFor(c engine.Caller) bool {
 type going struct{ runs sync.Map } // *run by its id
 
 // add notes a run of a caller's that has started, until remove.
-func (g *going) add(c engine.Caller, id string, in *stdin, cancel context.CancelCauseFunc) *run {
+func (g *going) add(c engine.Caller, id string, in *feed.Feed, cancel context.CancelCauseFunc) *run {
 	r := &run{agent: c.Name(), id: id, chain: c.Grant.IDs(), in: in, cancel: cancel}
 	r.done, r.end = context.WithCancel(context.Background())
 	g.runs.Store(id, r)
@@ -97,7 +98,7 @@ func (h *runHandlers) sendStdin(c *call) (any, error) {
 		return nil, no("request", "stdin_not_streamed", "id", "the run takes no input from here",
 			"start it with ?stdin=stream")
 	}
-	release, ok := r.in.lock(c.R.Context())
+	release, ok := r.in.Lock(c.R.Context())
 	if !ok {
 		return nil, stdinClosed(c)
 	}
@@ -108,7 +109,7 @@ func (h *runHandlers) sendStdin(c *call) (any, error) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := r.readPiece(c, buf, h.bodyTime)
-		if n > 0 && !r.in.write(c.R.Context(), buf[:n]) {
+		if n > 0 && !r.in.Write(c.R.Context(), buf[:n]) {
 			return nil, stdinClosed(c)
 		}
 		taken += int64(n)
@@ -124,7 +125,7 @@ func (h *runHandlers) sendStdin(c *call) (any, error) {
 		}
 	}
 	if c.yes("eof") {
-		r.in.finish()
+		r.in.Finish()
 	}
 	stop()
 	return StdinTaken{taken}, nil

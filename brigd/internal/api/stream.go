@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"brig/brigd/engine"
+	"brig/brigd/internal/feed"
 	"brig/brigd/internal/front"
 )
 
@@ -13,7 +14,7 @@ import (
 type stream struct {
 	*call
 	kind   string
-	in     *stdin
+	in     *feed.Feed
 	cancel context.CancelCauseFunc
 	going  *going
 	run    *run // of going, once it has started

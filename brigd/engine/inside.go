@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"time"
+
+	"brig/brigd/audit"
+	"brig/brigd/job"
+)
+
+// prepareInBox is prepare for a command in the box of a living sandbox.
+func (x *run) prepareInBox(ctx context.Context, l *life, stream bool) (context.Context, *job.Refusal) {
+	c, r := x.caller, x.request
+	agent, no := agentOf(c, r.Agent)
+	x.job = &job.Job{ID: cmp.Or(r.ID, NewID("run")), Agent: agent, Token: c.Grant.id(), Sandbox: r.Sandbox}
+	if no = cmp.Or(r.check(), no, ofTheBox(r)); no != nil {
+		return ctx, no
+	}
+	if x.box, no = x.boxes.find(c, r.Sandbox); no != nil {
+		return ctx, no
+	}
+	x.job.Agent = x.box.Agent
+	if x.process == nil { // which does not keep the sandbox from its end
+		leave, err := x.box.Use()
+		if err != nil {
+			return ctx, asRefusal(err, "sandbox", "sandbox_unknown")
+		}
+		x.ends = append(x.ends, leave)
+	}
+	<-l.up
+	if no = cmp.Or(l.ended(), x.inside(ctx, l)); no != nil {
+		return ctx, no
+	}
+	x.by = inner{l, x.process}
+	x.job.Ended = r.Ended
+	x.requests.decide(c, x.job, r, stream)
+	ctx, end := x.leases.Lend(ctx, c.Grant.verified(), x.job, time.Now())
+	x.ends = append(x.ends, end)
+	x.grants.spend(c, x.job)
+	return ctx, x.job.Verdict.Refusal
+}
+
+// ofTheBox refuses a request for what only the whole box can have.
+func ofTheBox(r *Request) *job.Refusal {
+	for field, is := range map[string]bool{"image": r.Image != "", "network": len(r.Network) > 0,
+		"mounts": len(r.Mounts) > 0, "memory": r.Memory != 0, "cpus": r.CPUs != 0} {
+		if is {
+			return bad("of_the_box", field, field+": all commands of a living sandbox share it",
+				"leave it out, and name it when the sandbox is made")
+		}
+	}
+	return nil
+}
+
+// inside fills in the Job of a command in a box: that of the box, with the command, variables and time of the request.
+func (x *run) inside(ctx context.Context, l *life) *job.Refusal {
+	j, r := x.job, x.request
+	j.Image, j.Spec = l.job.Image, *l.job.Spec.Clone()
+	s := &j.Spec
+	s.Args, s.TTY = slices.Clone(r.Cmd), x.process != nil && x.process.tty
+	s.Workdir = cmp.Or(r.Cwd, s.Workdir)
+	for _, vars := range []map[string]string{r.Env, r.Secrets} {
+		for _, name := range slices.Sorted(maps.Keys(vars)) {
+			s.Env = append(s.Env, name+"="+vars[name])
+		}
+	}
+	base := x.requests.defaults.base()
+	ownLimits(&s.Limits, &base.Limits)
+	s.Limits.Wall = least(r.Timeout, s.Limits.Wall)
+	if r.Language == "" {
+		return nil
+	}
+	return x.codeInside(ctx)
+}
+
+// codeInside puts code below /input of the sandbox, which its processes can only read, for as long as it runs.
+func (x *run) codeInside(ctx context.Context) *job.Refusal {
+	j, r := x.job, x.request
+	langs := x.requests.languages.of(j)
+	_ = langs.Try(ctx, x.jails, r.Language) // as languages.prepare does
+	dir := "/input/.code/" + j.ID
+	mounts := j.Spec.Mounts
+	if no := langs.PrepareIn(dir, j, r.Language, r.Code, r.Args); no != nil {
+		return no
+	}
+	var file string
+	for _, m := range j.Spec.Mounts[len(mounts):] {
+		if path.Dir(m.Target) == dir {
+			file = m.Target
+		}
+	}
+	j.Spec.Mounts = mounts
+	v := onFile(audit.FilePut, x.caller, x.box, file)
+	v.Run = j.ID
+	_, err := x.files.log.put(x.box, v, file, bytes.NewReader(j.Code), fs.FileMode(0o644), int64(len(j.Code)))
+	if err != nil {
+		return asRefusal(err, "sandbox", "file_refused")
+	}
+	x.ends = append(x.ends, func() { _ = x.box.Tree.Remove(dir) }) // it goes with the sandbox otherwise
+	return nil
+}

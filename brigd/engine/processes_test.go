@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"brig/brigd/workspace"
+	"brig/internal/test/must"
+)
+
+func livingBox(t *testing.T, e *Engine, r SandboxRequest) *SandboxInfo {
+	t.Helper()
+	r.Living = true
+	return must.Get(e.CreateSandbox(t.Context(), Caller{}, &r))(t)
+}
+
+// awaitOutput reads the output of a process until it has a text.
+func awaitOutput(t *testing.T, e *Engine, id, name, want string) *ProcessOutput {
+	t.Helper()
+	var all strings.Builder
+	ctx, cancel := context.WithTimeout(t.Context(), maxWait)
+	defer cancel()
+	for at := int64(-1); ; {
+		o := must.Get(e.ProcessOutput(ctx, Caller{}, id, name, at, maxWait))(t)
+		if ctx.Err() != nil {
+			t.Fatalf("%s has not written %q: %q", name, want, all.String())
+		}
+		for _, p := range o.Output {
+			all.WriteString(p.Data)
+		}
+		if strings.Contains(all.String(), want) {
+			return o
+		}
+		if at = o.Next; !o.Running {
+			t.Fatalf("%s ended without %q: %q, %+v", name, want, all.String(), o.Result)
+		}
+	}
+}
+
+// A server that one call starts is there for the next ones, and ends with the sandbox.
+func TestLivingSandbox(t *testing.T) {
+	e := must.Get(New(Options{}))(t)
+	defer e.Close()
+	box := livingBox(t, e, SandboxRequest{Env: map[string]string{"A": "b"}})
+	if box.Living == nil || box.Living.State != "running" || box.SaveEvery != 0 {
+		t.Errorf("%+v", box.Living)
+	}
+	p := must.Get(e.StartProcess(t.Context(), Caller{}, box.ID, &ProcessRequest{Tag: "server", Stdin: true,
+		Shell: "echo up $A; while read -r x; do echo got $x; [ $x != end ] || exit 3; done"}, nil))(t)
+	if !p.Running || p.PID < 2 || p.Tag != "server" {
+		t.Errorf("%+v", p)
+	}
+	awaitOutput(t, e, box.ID, "server", "up b\n")
+	r := e.Run(t.Context(), Caller{}, &Request{Sandbox: box.ID, Cmd: []string{"sh", "-c", "kill -0 " + strconv.Itoa(p.PID) + " && cat /work/f; echo x >/work/f"}}, nil)
+	if r.Status != "failed" && r.Status != "ok" {
+		t.Errorf("%+v", r)
+	}
+	r = e.Run(t.Context(), Caller{}, &Request{Sandbox: box.ID, Language: "python", Code: "print(open('/work/f').read())"}, nil)
+	if r.Stdout != "x\n\n" {
+		t.Errorf("%+v", r)
+	}
+	if list, _, err := e.ListFiles(Caller{}, box.ID, "/input", true, ""); err != nil || len(list) > 1 {
+		t.Error(list, err)
+	}
+	n := must.Get(e.ProcessInput(t.Context(), Caller{}, box.ID, strconv.Itoa(p.PID), strings.NewReader("a\nend\n"), false))(t)
+	if o := awaitOutput(t, e, box.ID, "server", "got end\n"); n != 6 {
+		t.Error(n, o)
+	}
+	for o := awaitOutput(t, e, box.ID, "server", ""); o.Running; {
+		o = must.Get(e.ProcessOutput(t.Context(), Caller{}, box.ID, p.ID, o.Next, maxWait))(t)
+		if !o.Running && o.Result.ExitCode != 3 {
+			t.Errorf("%+v", o.Result)
+		}
+	}
+	must.Do(t, e.DeleteSandbox(Caller{}, box.ID))
+	if _, err := e.Processes(Caller{}, box.ID); err == nil {
+		t.Error("it is still there")
+	}
+}
+
+// What a whole box has cannot be asked for by one command.
+func TestOfTheBox(t *testing.T) {
+	e := must.Get(New(Options{}))(t)
+	defer e.Close()
+	box := livingBox(t, e, SandboxRequest{})
+	r := e.Run(t.Context(), Caller{}, &Request{Sandbox: box.ID, Cmd: []string{"true"}, Network: []string{"example.org:443"}}, nil)
+	if r.Error == nil || r.Error.Code != "of_the_box" {
+		t.Errorf("%+v", r.Error)
+	}
+	other := must.Get(e.CreateSandbox(t.Context(), Caller{}, &SandboxRequest{}))(t)
+	if _, err := e.Processes(Caller{}, other.ID); err == nil {
+		t.Error("another sandbox has processes")
+	}
+	if _, err := e.CreateSandbox(t.Context(), Caller{}, &SandboxRequest{Memory: 1 << 20}); err == nil {
+		t.Error("the memory of what does not live is taken")
+	}
+}
+
+// A box that is quiet is frozen, and a call thaws it.
+func TestIdleBoxFreezes(t *testing.T) {
+	e := must.Get(New(Options{BoxIdle: 20 * time.Millisecond}))(t)
+	defer e.Close()
+	box := livingBox(t, e, SandboxRequest{})
+	p := must.Get(e.StartProcess(t.Context(), Caller{}, box.ID, &ProcessRequest{Shell: "echo up; sleep 1000"}, nil))(t)
+	awaitOutput(t, e, box.ID, p.ID, "up")
+	state := func() string { return must.Get(e.Sandbox(Caller{}, box.ID))(t).Living.State }
+	for state() != "frozen" {
+		time.Sleep(time.Millisecond)
+	}
+	if r := e.Run(t.Context(), Caller{}, &Request{Sandbox: box.ID, Cmd: []string{"echo", "x"}}, nil); r.Stdout != "x\n" {
+		t.Errorf("%+v", r)
+	}
+	for state() != "frozen" {
+		time.Sleep(time.Millisecond)
+	}
+	must.Do(t, e.DeleteProcess(Caller{}, box.ID, p.ID))
+	if list := must.Get(e.Processes(Caller{}, box.ID))(t); len(list) != 0 {
+		t.Error(list)
+	}
+}
+
+// A terminal has a size, echoes, and takes Ctrl-C.
+func TestProcessTerminal(t *testing.T) {
+	e := must.Get(New(Options{}))(t)
+	defer e.Close()
+	box := livingBox(t, e, SandboxRequest{})
+	must.Get(e.StartProcess(t.Context(), Caller{}, box.ID, &ProcessRequest{Tag: "tty", TTY: &TerminalSize{30, 100},
+		Shell: "trap 'echo int' INT; trap 'stty size' WINCH; stty size; while :; do sleep .05; done"}, nil))(t)
+	awaitOutput(t, e, box.ID, "tty", "30 100")
+	must.Get(e.ProcessInput(t.Context(), Caller{}, box.ID, "tty", strings.NewReader("\x03"), false))(t)
+	awaitOutput(t, e, box.ID, "tty", "int\r\n")
+	must.Do(t, e.ResizeProcess(Caller{}, box.ID, "tty", TerminalSize{31, 101}))
+	awaitOutput(t, e, box.ID, "tty", "31 101")
+	must.Do(t, e.SignalProcess(Caller{}, box.ID, "tty", "kill"))
+	o := must.Get(e.ProcessOutput(context.Background(), Caller{}, box.ID, "tty", 1<<40, maxWait))(t)
+	if o.Running || o.Result.Signal != "SIGKILL" {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A living sandbox that nothing uses ends with its processes.
+func TestLivingSandboxExpires(t *testing.T) {
+	removed := make(chan string, 1)
+	e := must.Get(New(Options{Sandboxes: workspace.StoreOptions{Removed: func(_ *workspace.Sandbox, by string, _ error) {
+		removed <- by
+	}}}))(t)
+	defer e.Close()
+	box := livingBox(t, e, SandboxRequest{TTL: Seconds(300 * time.Millisecond)})
+	must.Get(e.StartProcess(t.Context(), Caller{}, box.ID, &ProcessRequest{Cmd: []string{"sleep", "1000"}}, nil))(t)
+	if by := <-removed; by != workspace.Expired {
+		t.Error(by)
+	}
+}
