@@ -31,3 +31,15 @@ func (s fileTools) GrepFiles(ctx context.Context, c Caller, id string, g *Grep) 
 	}, "get", "list")
 	return found, err
 }
+
+// Notice is something that has happened to a file of a sandbox that is watched.
+type Notice = workspace.Notice
+
+// WatchFiles calls tell with what happens to the files of a sandbox in a directory, until tell returns an error, ctx
+// ends, or the sandbox does: see workspace.Watches.Watch.
+func (s fileTools) WatchFiles(ctx context.Context, c Caller, id, path string, recursive bool,
+	tell func([]Notice) error) error {
+	return s.in(c, id, func(box *workspace.Sandbox) error {
+		return box.Watches.Watch(ctx, path, recursive, tell)
+	}, "list")
+}

@@ -40,6 +40,20 @@ var tools = map[string]struct {
 		}
 		return err
 	}, []string{"list"}},
+	"watch": {func(e *Engine, c Caller, id string) error {
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		begun := false
+		err := e.WatchFiles(ctx, c, id, "", true, func(list []Notice) error {
+			begun = len(list) == 1 && list[0].Type == "watching" && list[0].Path == "/work"
+			stop()
+			return nil
+		})
+		if begun {
+			return nil
+		}
+		return err
+	}, []string{"list"}},
 	"grep": {func(e *Engine, c Caller, id string) error {
 		found, err := e.GrepFiles(context.Background(), c, id, &Grep{Pattern: "x"})
 		if err == nil && len(found.Lines) != 1 {

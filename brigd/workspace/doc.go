@@ -24,6 +24,9 @@
 //	unlinkat(2)  of one name in a directory whose descriptor is held; Move has renameat2(2) of two such names
 //	chmod(2)     of /proc/self/fd/N for a descriptor that O_PATH has opened: of the file that was looked at
 //
+// Watches tell what happens to files by inotify(7). Each directory is opened like any other, and watched through
+// /proc/self/fd/N; its descriptor is not kept, and a watch does not keep a Volume alive.
+//
 // Hard links are harmless: link(2) does not cross a mount, so all names of a file are in the same area of the same
 // Volume. Paths must not contain "..". Only Allowed, which answers for the jail, has it resolved: by the kernel, with
 // the ids of the payload's user and the Volume as root directory.

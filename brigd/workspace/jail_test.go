@@ -96,11 +96,15 @@ libc = ctypes.CDLL(None)
 def swap(a, b): libc.renameat2(-100, a.encode(), -100, b.encode(), 2)
 os.chdir("/work")
 open("/output/ready", "w").close()
+def write(path): # a FIFO has no reader, and is not waited for
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK)
+    os.write(fd, b"inside")
+    os.close(fd)
 n = 0
 while True:
     if n % 8 == 0:
         for make in (lambda: os.makedirs("d/a/b/c"), lambda: os.symlink("/etc", "l"), lambda: os.symlink("../../..", "m"), lambda: os.symlink("/etc/passwd", "d/l"),
-                     lambda: os.mkfifo("d/x"), lambda: open("d/f", "w").write("inside"), lambda: open("d/a/b/f", "w").write("inside")):
+                     lambda: os.mkfifo("d/x"), lambda: write("d/f"), lambda: write("d/a/b/f")):
             try: make()
             except OSError: pass
     n += 1
@@ -133,7 +137,32 @@ func TestJailRaces(t *testing.T) {
 		}
 	}
 	done := map[string]int{}
+	search := newSearch(tree)
+	watched := make(chan int)
+	go func() {
+		told := 0
+		_ = newWatches(tree).Watch(ctx, "/work", true, func(list []Notice) error { // it ends with the sandbox's payload
+			for _, n := range list {
+				if told++; n.Path != "" && !strings.HasPrefix(n.Path, "/work") {
+					t.Errorf("%+v", n)
+				}
+			}
+			return nil
+		})
+		watched <- told
+	}()
 	for i := range 1000 {
+		put(t, tree, "g", "put")
+		_, err := tools(tree).Move("g", "d/a/b/g", i%2 == 0)
+		count(t, done, "move", err)
+		if i%10 == 0 {
+			_, _, err = search.Glob(ctx, "**", "", 0)
+			count(t, done, "glob", err)
+			found, err := search.Grep(ctx, &Grep{Pattern: "."})
+			if count(t, done, "grep", err); err == nil && strings.Contains(fmt.Sprint(found.Lines), "root") {
+				t.Errorf("grep has found %v", found.Lines)
+			}
+		}
 		got, err := tryRead(tree, "d/f")
 		if count(t, done, "read", err); got != "" && got != "inside" && got != "put" {
 			t.Errorf("read %q", got)
@@ -143,6 +172,10 @@ func TestJailRaces(t *testing.T) {
 		}
 		_, err = tree.Put("d/f", strings.NewReader("put"), 0o644, 0)
 		count(t, done, "put", err)
+		_, _, err = edit(tree, tools(tree), "d/f", Edit{Old: "put", New: "inside"})
+		count(t, done, "edit", err)
+		_, err = tools(tree).Chmod("d/f", 0o644)
+		count(t, done, "chmod", err)
 		_, _, err = tree.List("/work", true, "", 0)
 		count(t, done, "list", err)
 		count(t, done, "remove", tree.Remove("d/a/b"))
@@ -156,7 +189,15 @@ func TestJailRaces(t *testing.T) {
 	if res, err := c.Wait(); err != nil || res.Status != nsjail.StatusCancelled {
 		t.Errorf("the payload: %+v, %v", res, err)
 	}
+	if told := <-watched; told < 100 {
+		t.Errorf("only %d notices", told)
+	}
 	t.Log(done)
+	for _, what := range []string{"edit", "move", "chmod"} {
+		if done[what] == 0 || done[what+" refused"] == 0 {
+			t.Errorf("%s: the race did not go both ways", what)
+		}
+	}
 	for _, area := range []string{"/work", "/output"} {
 		list, _, err := tree.List(area, false, "", 0)
 		must.Do(t, err)

@@ -27,6 +27,7 @@ const (
 	CodeTooMuch    = "too_much_work"        // more entries or time than one call may take
 	CodeExists     = "exists"               // the new path of a file is another file's
 	CodeBadPattern = "bad_pattern"          // of names, or of lines
+	CodeWatches    = "too_many_watches"     // of one sandbox, or of this machine
 	CodeNoText     = "text_not_found"       // the text to replace is not in the file
 	CodeManyTexts  = "text_not_unique"      // the text to replace is in the file more than once
 	CodeBusy       = "busy"                 // being changed, or the program ends
@@ -53,6 +54,7 @@ var next = map[string][]string{
 	CodeTooMuch:    {"Call it again: what has been done stays done.", "If a run keeps changing the files, end it first."},
 	CodeExists:     {"Choose another path, or set overwrite, which replaces a file or an empty directory."},
 	CodeBadPattern: {"Names: *, ?, [a-z], {a,b}, and ** for any directories, as in **/*.go. Lines: the syntax of RE2."},
+	CodeWatches:    {"End a watch that is not needed any more: close its connection."},
 	CodeNoText:     {"Read the file, and give the text exactly as it is there, with its spaces and line ends."},
 	CodeManyTexts:  {"Give more of the lines around it, so that it occurs once, or set all."},
 	CodeBusy:       {"Try again when the runs in the sandbox have ended."},

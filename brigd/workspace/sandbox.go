@@ -15,10 +15,11 @@ type Sandbox struct {
 	Created time.Time
 	CreateOptions
 
-	Tree   *Tree  // for its files. After the sandbox has ended, the calls are refused
-	Tools  *Tools // of Tree
-	Search *Search
-	Volume Volume // for the mounts of a run. It stays open between Acquire and release
+	Tree    *Tree  // for its files. After the sandbox has ended, the calls are refused
+	Tools   *Tools // of Tree
+	Search  *Search
+	Watches *Watches
+	Volume  Volume // for the mounts of a run. It stays open between Acquire and release
 
 	// Packing is held by the caller of Pack: a second one would thaw the runs and restore the file modes too early.
 	Packing sync.Mutex

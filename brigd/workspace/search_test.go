@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +36,8 @@ func hostileTree(t *testing.T, tree *Tree, at string) {
 func TestGlob(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		hostileTree(t, tree, at)
+		must.Do(t, os.WriteFile(at+"/.put-x.go", nil, 0o600)) // as Put has it meanwhile
+		defer os.Remove(at + "/.put-x.go")
 		s := newSearch(tree)
 		for _, c := range []struct{ pattern, path, want, code string }{
 			{"*.go", "", "a.go fifo.go loop.go passwd.go sparse.go", ""},
@@ -182,6 +185,11 @@ func TestSearchBounds(t *testing.T) {
 	cancel()
 	if _, err := s.Grep(ctx, &Grep{Pattern: "needle"}); err == nil {
 		t.Error("a search goes on whose caller has gone")
+	}
+	for range 50 {
+		if _, _, err := s.Glob(ctx, "**", "", 0); !errors.Is(err, context.Canceled) {
+			t.Fatalf("a search goes on whose caller has gone: %v", err)
+		}
 	}
 	s.busy <- struct{}{} // another search
 	if _, _, err := s.Glob(ctx, "**", "", 0); err == nil {

@@ -118,7 +118,7 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 		return nil, fmt.Errorf("sandbox: make a volume of %d bytes and %d inodes: %w", o.Size, o.Inodes, err)
 	}
 	b.Volume, b.Tree = v, newTree(v)
-	b.Tools, b.Search = &Tools{tree: b.Tree}, newSearch(b.Tree)
+	b.Tools, b.Search, b.Watches = &Tools{tree: b.Tree}, newSearch(b.Tree), newWatches(b.Tree)
 	b.Tree.used, b.Tree.wrote = b.touch, b.wrote
 	if err = b.Tree.check(); err == nil && o.Fill != nil {
 		err = o.Fill(v, o.Size, o.Inodes)

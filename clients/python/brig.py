@@ -47,8 +47,8 @@ from types import TracebackType
 from typing import IO, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 __all__ = [
-    "Applied", "BrigError", "ChangeSet", "Client", "Denial", "Event", "FileInfo", "Forbidden", "Found", "Image", "Language", "Line", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
-    "SandboxInfo", "Share", "SnapshotInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Untrusted", "Violation",
+    "Applied", "BrigError", "ChangeSet", "Client", "Denial", "Event", "FileInfo", "Forbidden", "Found", "Image", "Language", "Line", "NotFound", "Notice", "ProtocolError", "Refused", "Result", "Sandbox",
+    "SandboxInfo", "Share", "SnapshotInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Untrusted", "Violation", "Watch",
     "default_socket", "main",
 ]
 
@@ -316,6 +316,24 @@ class Line:
     text: str = ""
     cut: bool = False
     path_base64: str = ""
+
+    @property
+    def raw(self) -> bytes:
+        """The path in bytes, also where they are no UTF-8."""
+        return base64.b64decode(self.path_base64) if self.path_base64 else self.path.encode()
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What has happened to a file: type is create, write, remove, rename or chmod; or watching, overflow, unwatched or end, of the watch."""
+
+    type: str
+    path: str = ""
+    old_path: str = ""
+    dir: bool = False
+    note: str = ""
+    path_base64: str = ""
+    old_path_base64: str = ""
 
     @property
     def raw(self) -> bytes:
@@ -848,6 +866,42 @@ class Stream:
         self._connection.close()
 
 
+class Watch:
+    """What happens to files: iterate over its Notices, the first of which is "watching". Leaving a with statement ends it."""
+
+    def __init__(self, connection: http.client.HTTPConnection, answer: http.client.HTTPResponse) -> None:
+        self._connection, self._answer, self._over = connection, answer, False
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Notice]:
+        return self
+
+    def __next__(self) -> Notice:
+        if self._over:
+            raise StopIteration
+        try:
+            line = self._answer.readline(MAX_ANSWER)
+        except (OSError, http.client.HTTPException, ValueError, AttributeError) as e:
+            raise Unreachable("the watch broke off: %s" % (e or type(e).__name__)) from e
+        if not line.endswith(b"\n"):
+            raise Unreachable("the watch broke off before its end")
+        notice = _load(Notice, _json(line))
+        if notice.type == "end":
+            self.close()
+        return notice
+
+    def close(self) -> None:
+        """Close the connection, which ends the watch."""
+        self._over = True
+        self._answer.close()
+        self._connection.close()
+
+
 def _components(member: tarfile.TarInfo) -> Tuple[str, ...]:
     """The parts of a member's name, none of which may lead upwards; none at all for the top."""
     parts = tuple(part for part in member.name.split("/") if part not in ("", "."))
@@ -1099,6 +1153,12 @@ class Sandbox:
         """Find the lines that a regular expression (RE2) matches, in a file or below a directory, /work if left out."""
         return _load(Found, _json(self._tool("GET", "grep", pattern=pattern, path=path, glob=glob, max=str(max),
                                              ignore_case="1" if ignore_case else None)))
+
+    def watch(self, path: Union[str, bytes] = "/work", *, recursive: bool = False) -> Watch:
+        """Watch a directory, or everything below it: iterate over what happens to the files."""
+        query = urllib.parse.urlencode({"path": path, "recursive": "1" if recursive else "0"}, errors="surrogateescape")
+        connection, answer = self._client._send("GET", self._path + "/watch?" + query, None, "", "application/x-ndjson", None)
+        return Watch(connection, answer)
 
     def delete(self, path: Union[str, bytes]) -> None:
         """Remove a file, or a directory with everything in it."""

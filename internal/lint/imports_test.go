@@ -50,6 +50,8 @@ var wrappers = []string{"brig/brigd/workspace", "brig/brigd/keep", "brig/brigd/l
 var ours = map[string][]string{
 	program: {},
 
+	"brig/brigd/workspace/inotify": {},
+
 	"brig/internal/lint":         {},
 	"brig/internal/attack":       {},
 	"brig/internal/cli":          {},
@@ -108,7 +110,7 @@ var ours = map[string][]string{
 	shown:                        {specs, host, planner},
 	steps:                        {specs},
 	jobs:                         {"brig/nsjail"},
-	"brig/brigd/workspace":       {"brig/nsjail", "brig/layer", "brig/brigd/workspace/glob", "brig/brigd/workspace/grep", jobs},
+	"brig/brigd/workspace":       {"brig/nsjail", "brig/layer", "brig/brigd/workspace/glob", "brig/brigd/workspace/grep", "brig/brigd/workspace/inotify", jobs},
 	"brig/brigd/workspace/glob":  {},
 	"brig/brigd/workspace/grep":  {},
 	"brig/image/asroot":          {"brig/image", "brig/nsjail", specs},

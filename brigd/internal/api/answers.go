@@ -26,7 +26,7 @@ func components() []any {
 		job.Refusal{}, nsjail.Usage{}, cgroup.LiveUsage{},
 		SandboxList{}, RunList{}, live.Run{}, RunInfo{}, engine.Delivery{},
 		front.QueueInfo{}, front.WorkerInfo{}, front.DeadRun{},
-		FileList{}, PathAllowed{}, engine.Edit{}, Edited{}, engine.Found{}, engine.Line{},
+		FileList{}, PathAllowed{}, engine.Edit{}, Edited{}, engine.Found{}, engine.Line{}, engine.Notice{},
 		LanguageList{}, StdinTaken{}, Version{}, Health{}}
 }
 

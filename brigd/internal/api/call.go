@@ -30,6 +30,7 @@ type route struct {
 	out          any        // a value of the JSON answer's type; nil for none
 	rawOut       string     // the media type of an answer that is not JSON
 	events       bool       // the answer may also be a stream of engine.Event
+	stream       any        // a value of the type of events, if the answer is a stream of these
 	later        bool       // the answer may also be 202 and a RunInfo
 	open         bool       // without authentication, also by TCP
 	fails        []int      // the statuses of further refusals, besides usual

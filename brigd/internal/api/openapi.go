@@ -136,6 +136,11 @@ func (rt *route) responses() object {
 		content[ndjsonType] = object{"schema": ref(engine.Event{})}
 		content[sseType] = object{"schema": object{"type": "string"}}
 	}
+	if rt.stream != nil {
+		ok["description"] = "a stream of events, one a line (or, if asked for by Accept, one an SSE message)"
+		content[ndjsonType] = object{"schema": ref(rt.stream)}
+		content[sseType] = object{"schema": object{"type": "string"}}
+	}
 	if rt.status == http.StatusCreated {
 		ok["headers"].(object)["Location"] = header("Location")
 	}

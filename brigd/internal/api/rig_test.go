@@ -186,7 +186,7 @@ func (g *rig) against(r *http.Request, sent []byte, resp *http.Response, text []
 		!strings.HasPrefix(kind, jsonType) {
 		out.Options = &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: true}
 		if kind == ndjsonType {
-			g.events(text)
+			g.lines(text, item.GetOperation(r.Method))
 		}
 	}
 	if err := openapi3filter.ValidateResponse(ctx, out); err != nil {
@@ -194,10 +194,16 @@ func (g *rig) against(r *http.Request, sent []byte, resp *http.Response, text []
 	}
 }
 
-// events reads a stream, each line against the document.
+// events reads the stream of a run, each line against the document.
 func (g *rig) events(text []byte) (list []map[string]any) {
 	g.Helper()
-	schema := g.doc.Components.Schemas["Event"].Value
+	return g.lines(text, g.doc.Paths.Value("/v1/run").Post)
+}
+
+// lines reads the stream of an operation, each line against the document.
+func (g *rig) lines(text []byte, of *openapi3.Operation) (list []map[string]any) {
+	g.Helper()
+	schema := of.Responses.Status(200).Value.Content[ndjsonType].Schema.Value
 	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
 		var e map[string]any
 		if err := json.Unmarshal(s.Bytes(), &e); err != nil {

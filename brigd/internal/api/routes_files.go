@@ -41,5 +41,10 @@ func searchRoutes(h *searchHandlers) []route {
 				{"glob", "only files with such a path below it, as of glob; without a slash: with such a last name", nil},
 				{"ignore_case", "1: letters match in both cases", yesNo}, most},
 			status: 200, out: engine.Found{}, fails: []int{409}, handle: h.grep},
+		{method: "GET", path: "/v1/sandboxes/{id}/watch", id: "watchFiles",
+			summary: "Tell what happens to the files in a directory of a sandbox, until the client closes the connection.",
+			query: []param{{"path", "the directory, absolute or below /work; /work if left out", nil},
+				{"recursive", "1: everything below it, new directories too", yesNo}},
+			status: 200, stream: engine.Notice{}, fails: []int{406, 409, 429}, handle: h.watch},
 	}
 }

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -29,9 +31,14 @@ func newServer(o front.Options) *server {
 // and two minutes between requests (5 s by TCP until the first authenticated request: package listen). The handler sets
 // those for bodies and answers.
 func HTTPServer(h http.Handler, logger *slog.Logger) *http.Server {
-	return &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 10 * time.Second,
+	s := &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn)}
+	ending, end := context.WithCancel(context.Background())
+	s.RegisterOnShutdown(end)
+	base := context.WithValue(context.Background(), endingKey{}, ending)
+	s.BaseContext = func(net.Listener) context.Context { return base }
+	return s
 }
 
 // ServeHTTP answers one request.

@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"brig/brigd/engine"
 	"brig/brigd/internal/feed"
@@ -52,22 +50,15 @@ func (s *stream) write(e engine.Event) {
 	}
 	if !s.Wrote() {
 		s.ran(e.ID)
-		s.Header().Set("Content-Type", s.kind)
-		s.Header().Set("X-Accel-Buffering", "no") // nginx would buffer the events
+		s.streams(s.kind)
 	}
 	if e.Type == "start" {
 		s.Run = e.ID
 		s.run = s.going.add(s.Caller, e.ID, s.in, s.cancel)
 	}
-	text, err := json.Marshal(e)
+	err := s.event(s.kind, e.Type, e)
 	if err == nil {
-		before, after := "", "\n"
-		if s.kind == sseType {
-			before, after = "event: "+e.Type+"\ndata: ", "\n\n"
-		}
-		if _, err = fmt.Fprintf(s, "%s%s%s", before, text, after); err == nil {
-			err = s.FlushError()
-		}
+		err = s.FlushError()
 	}
 	if err != nil {
 		s.broken = err

@@ -107,3 +107,19 @@ func (t fileTools) GrepFiles(_ context.Context, c engine.Caller, id string, g *e
 		return nil
 	})
 }
+
+// WatchFiles implements front.Engine. It tells that a file was created, and waits; /work/ends ends at once.
+func (t fileTools) WatchFiles(ctx context.Context, c engine.Caller, id, path string, _ bool,
+	tell func([]engine.Notice) error) error {
+	if err := t.of.inBox(c, id, func(*Box) error { return nil }); err != nil {
+		return err
+	}
+	if err := tell([]engine.Notice{{Type: "watching", Path: path}, {Type: "create", Path: "/work/a"}}); err != nil {
+		return err
+	}
+	if path == "/work/ends" {
+		return tell([]engine.Notice{{Type: "end", Note: "it ends"}})
+	}
+	<-ctx.Done()
+	return context.Cause(ctx)
+}

@@ -76,8 +76,10 @@ type FileTools interface {
 	EditFile(c engine.Caller, id, path string, edit *engine.Edit) (info *engine.FileInfo, replaced int, err error)
 }
 
-// FileSearch finds files of sandboxes, and lines in them.
+// FileSearch finds files of sandboxes, and lines in them, and watches them.
 type FileSearch interface {
 	GlobFiles(ctx context.Context, c engine.Caller, id, pattern, path string, max int) ([]engine.FileInfo, bool, error)
 	GrepFiles(ctx context.Context, c engine.Caller, id string, g *engine.Grep) (*engine.Found, error)
+	WatchFiles(ctx context.Context, c engine.Caller, id, path string, recursive bool,
+		tell func([]engine.Notice) error) error
 }

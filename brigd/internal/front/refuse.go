@@ -32,7 +32,8 @@ var statuses = map[string]int{
 	"bad_path": 400, "bad_archive": 400, "bad_agent": 400, "bad_option": 400, "outside_sandbox": 403,
 	"symlink": 403, "permission_denied": 403,
 	"bad_pattern": 400, "exists": 409, "text_not_found": 409, "text_not_unique": 409,
-	"not_found": 404, "too_large": 413, "too_many_sandboxes": 429, "too_much_work": 503, "disk_full": 507,
+	"not_found": 404, "too_large": 413, "too_many_sandboxes": 429, "too_many_watches": 429,
+	"too_much_work": 503, "disk_full": 507,
 	"out_of_sandbox_space": 507,
 	// codes of the queue
 	"no_queue": 404, "key_reused": 422, "bad_key": 400, "bad_priority": 400, "not_queued": 400, "operator_only": 403,

@@ -15,11 +15,11 @@ func TestCeilings(t *testing.T) {
 			"brigd/internal/mcp": 9,
 		}},
 		{Kind: house.OfLines, Rows: map[string]int{
-			"brigd/engine":       63,
-			"brigd/internal/api": 20,
+			"brigd/engine":       64,
+			"brigd/internal/api": 21,
 			"brigd/internal/mcp": 21,
 			"brigd/policy":       31,
-			"brigd/workspace":    30,
+			"brigd/workspace":    35,
 		}},
 	})
 }

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"encoding/json"
 	"io/fs"
 	"strconv"
 
@@ -72,4 +73,25 @@ func (t fileTools) GrepFiles(ctx context.Context, c engine.Caller, id string, g 
 	q.ctx = ctx
 	found := &engine.Found{}
 	return found, t.at.get(q, nil, found)
+}
+
+// WatchFiles watches files of a sandbox, until its worker tells that the watch has ended.
+func (t fileTools) WatchFiles(ctx context.Context, c engine.Caller, id, path string, recursive bool,
+	tell func([]engine.Notice) error) error {
+	q := t.at.about(c, id, "GET", "/watch", query("path", path, "recursive", strconv.FormatBool(recursive)))
+	q.ctx, q.accept = ctx, eventsType
+	w, err := t.at.do(q)
+	if err != nil {
+		return err
+	}
+	defer w.Body.Close()
+	for in := json.NewDecoder(w.Body); ; {
+		var n engine.Notice
+		if err := in.Decode(&n); err != nil {
+			return t.at.lost(q, err)
+		}
+		if err := tell([]engine.Notice{n}); err != nil || n.Type == "end" {
+			return err
+		}
+	}
 }

@@ -129,3 +129,18 @@ func FuzzSearch(f *testing.F) {
 		}
 	})
 }
+
+// It is asked whether to go on between the lines of what was read at once, too.
+func TestAsks(t *testing.T) {
+	re, err := Compile("x", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	s := &Searcher{Pattern: re, Go: func() bool { asked++; return asked < 5 }}
+	lines := 0
+	if _, err := s.Search(strings.NewReader(strings.Repeat("x\n", MaxLine/2)), func(Match) bool { lines++; return true }); err != nil ||
+		asked != 5 || lines > 5*often {
+		t.Errorf("asked %d times for %d lines: %v", asked, lines, err)
+	}
+}

@@ -317,7 +317,7 @@ class Source(unittest.TestCase):
     @unittest.skipUnless(OPENAPI, "BRIG_TEST_OPENAPI does not name docs/openapi.json")
     def test_fields_are_those_of_the_document(self) -> None:
         schemas = json.loads(pathlib.Path(OPENAPI).read_text())["components"]["schemas"]
-        for kind, name in ((brig.Result, "Response"), (brig.Event, "Event"), (brig.SandboxInfo, "SandboxInfo"), (brig.SnapshotInfo, "SnapshotInfo"), (brig.FileInfo, "Entry"), (brig.Found, "Found"), (brig.Line, "Line"), (brig.Language, "Language"), (brig.Share, "ShareInfo"), (brig.Image, "ImageInfo"), (brig.ChangeSet, "ChangeSet"), (brig.Applied, "Applied"),
+        for kind, name in ((brig.Result, "Response"), (brig.Event, "Event"), (brig.SandboxInfo, "SandboxInfo"), (brig.SnapshotInfo, "SnapshotInfo"), (brig.FileInfo, "Entry"), (brig.Found, "Found"), (brig.Line, "Line"), (brig.Notice, "Notice"), (brig.Language, "Language"), (brig.Share, "ShareInfo"), (brig.Image, "ImageInfo"), (brig.ChangeSet, "ChangeSet"), (brig.Applied, "Applied"),
                            (brig.Violation, "Violation"), (brig.Truncated, "Truncated")):
             self.assertEqual({f.name for f in brig.dataclasses.fields(kind)}, set(schemas[name]["properties"]), name)
         request = set(schemas["Request"]["properties"]) - {"agent_id"}
@@ -491,6 +491,21 @@ class Server(unittest.TestCase):
             self.assertTrue(box.grep(".", max=1).more)
             with self.assertRaises(brig.Refused):
                 box.grep("(")
+
+    def test_watch(self) -> None:
+        with self.client.sandbox(disk="8m", ttl="5m") as box:
+            with box.watch(recursive=True) as watch:
+                self.assertEqual(next(watch), brig.Notice("watching", "/work", dir=True))
+                box.put(b"d/\xff", "x")
+                while next(watch).raw != b"/work/d/\xff":
+                    pass
+                self.assertTrue(box.run(cmd=["mv", "d", "e"], timeout=20).ok)
+                found = next(n for n in watch if n.type == "rename")
+                self.assertEqual((found.path, found.old_path, found.dir), ("/work/e", "/work/d", True))
+            self.assertEqual(list(watch), [])
+            last = box.watch()
+            box.close()
+            self.assertEqual([n.type for n in last], ["watching", "end"])
 
     def test_trees(self) -> None:
         with tempfile.TemporaryDirectory() as top, self.client.sandbox(disk="8m", ttl="5m") as box:
