@@ -153,7 +153,7 @@ var ours = map[string][]string{
 	bwrap:                        {convert, "brig/nsjail", "brig/internal/cli", "brig/netns/egress/policy", specs, steps},
 	"brig/brigd/cmd/brigd":       append([]string{"brig/internal/cli", "brig/nsjail", "brig/brigd/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "batch", daemon + "config", daemon + "files", daemon + "front", daemon + "images", daemon + "listen", daemon + "live", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "queue", daemon + "queue/peers", daemon + "queue/server", daemon + "queue/submit", daemon + "queue/worker", daemon + "remote", daemon + "tokencmd", daemon + "tools/yamljson", daemon + "trace", daemon + "verify", jobs, specs}, wrappers...),
 	daemon + "admit":             {jobs},
-	daemon + "api":               {"brig/nsjail", "brig/brigd/engine", daemon + "feed", daemon + "front", daemon + "live", daemon + "schema", jobs, "brig/cgroup", "brig/denial", specs},
+	daemon + "api":               {"brig/nsjail", "brig/brigd/engine", daemon + "feed", daemon + "ring", daemon + "front", daemon + "live", daemon + "schema", jobs, "brig/cgroup", "brig/denial", specs},
 	daemon + "batch":             {"brig/nsjail", "brig/brigd/engine", daemon + "front", daemon + "listen", daemon + "verbs", jobs},
 	daemon + "auditcmd":          {"brig/brigd/audit", "brig/brigd/token", daemon + "verbs"},
 	daemon + "config":            {"brig/internal/cli", "brig/nsjail", "brig/brigd/audit", "brig/brigd/engine", "brig/brigd/share", "brig/brigd/workspace", daemon + "admit", daemon + "files", daemon + "listen", specs},

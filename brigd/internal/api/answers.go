@@ -4,6 +4,7 @@ import (
 	"brig/brigd/engine"
 	"brig/brigd/internal/front"
 	"brig/brigd/internal/live"
+	"brig/brigd/internal/ring"
 	"brig/brigd/job"
 	"brig/cgroup"
 	"brig/denial"
@@ -18,6 +19,8 @@ const (
 // components returns a value of each type that the OpenAPI document names.
 func components() []any {
 	return []any{engine.Request{}, engine.Response{}, engine.Event{}, engine.SandboxRequest{}, engine.SandboxInfo{},
+		engine.Life{}, engine.ProcessRequest{}, engine.TerminalSize{}, engine.ProcessInfo{}, engine.ProcessOutput{},
+		ring.Piece{}, ProcessList{}, ProcessEvent{}, Signal{},
 		engine.SnapshotInfo{}, SnapshotList{},
 		engine.File{}, engine.Size(0), engine.Seconds(0), engine.Mount{}, engine.ShareInfo{}, ShareList{},
 		engine.ChangeSet{}, engine.ApplyRequest{}, engine.Applied{}, ChangeList{},
@@ -43,6 +46,31 @@ type SnapshotList struct {
 // RunList is the answer to GET /v1/sandboxes/{id}/runs.
 type RunList struct {
 	Runs []live.Run `json:"runs"`
+}
+
+// ProcessList is the answer to GET /v1/sandboxes/{id}/processes.
+type ProcessList struct {
+	Processes []engine.ProcessInfo `json:"processes"`
+}
+
+// ProcessEvent is a piece of a process's output, or its start or end.
+type ProcessEvent struct {
+	// Type is "start", "stdout", "stderr", "dropped" or "end".
+	Type string `json:"type"`
+	// Data is valid UTF-8: a character is never cut in two.
+	Data string `json:"data,omitempty"`
+	// Next is the offset behind it: a client that has lost the stream goes on from there.
+	Next int64 `json:"next,omitempty"`
+	// Dropped is how many bytes before were asked for and are not kept any more.
+	Dropped int64 `json:"dropped,omitempty"`
+	// Process is set in "start" and "end".
+	Process *engine.ProcessInfo `json:"process,omitempty"`
+}
+
+// Signal is the body of POST /v1/sandboxes/{id}/processes/{name}/signal.
+type Signal struct {
+	// Signal is its name: HUP, INT, QUIT, KILL, USR1, USR2, TERM, CONT, STOP, TSTP or WINCH.
+	Signal string `json:"signal"`
 }
 
 // FileList is the answer to GET /v1/sandboxes/{id}/files.

@@ -12,6 +12,7 @@ type call struct {
 	*front.Visit
 	route *route
 	id    string // of the path: a sandbox or a run
+	name  string // of the path: a process of a sandbox, by its pid, tag or id
 	path  string // of a file, absolute, as the jail sees it
 	query url.Values
 	asked bool // the gate has been asked
@@ -19,7 +20,7 @@ type call struct {
 
 // route is one operation of the interface. The router, the check of the query and the OpenAPI document use it.
 type route struct {
-	method, path string // {id} is a sandbox's or a run's; {path} the rest
+	method, path string // {id} is a sandbox's or a run's, {name} a process's; {path} the rest
 	id           string // operationId, and the name in the log
 	summary      string
 	query        []param
@@ -29,7 +30,8 @@ type route struct {
 	status       int        // of success
 	out          any        // a value of the JSON answer's type; nil for none
 	rawOut       string     // the media type of an answer that is not JSON
-	events       bool       // the answer may also be a stream of engine.Event
+	events       bool       // the answer may also be a stream of events
+	eventOf      any        // a value of their type, unless that is engine.Event
 	stream       any        // a value of the type of events, if the answer is a stream of these
 	later        bool       // the answer may also be 202 and a RunInfo
 	open         bool       // without authentication, also by TCP

@@ -8,6 +8,7 @@ type handlers struct {
 	queue     queueHandlers
 	boxes     boxHandlers
 	snapshots snapshotHandlers
+	processes processHandlers
 	files     fileHandlers
 	tools     toolHandlers
 	search    searchHandlers
@@ -19,8 +20,9 @@ type handlers struct {
 func newHandlers(o *front.Options) *handlers {
 	h := &handlers{
 		queue:     queueHandlers{o.Queue},
-		boxes:     boxHandlers{o.Engine, o.Live, o.Runs},
+		boxes:     boxHandlers{o.Engine, o.Gate, o.Live, o.Runs},
 		snapshots: snapshotHandlers{o.Engine},
+		processes: processHandlers{o.Engine, o.Gate, o.BodyTime},
 		files:     fileHandlers{o.Engine, o.Engine, o.MaxFile, o.BodyTime},
 		tools:     toolHandlers{o.Engine},
 		search:    searchHandlers{o.Engine},

@@ -23,7 +23,7 @@ func (c *call) match(routes []route) (found *route, other []string, bad error) {
 	segments := strings.Split(c.R.URL.EscapedPath(), "/")
 	for i := range routes {
 		rt := &routes[i]
-		id, rest, ok := rt.matches(segments)
+		at, ok := rt.matches(segments)
 		if !ok {
 			continue
 		}
@@ -31,35 +31,46 @@ func (c *call) match(routes []route) (found *route, other []string, bad error) {
 			other = append(other, rt.method)
 		}
 		if rt.method == method {
-			found, c.id = rt, id
-			if rest != nil {
-				c.path, bad = filePath(rest)
+			found, c.id, c.name = rt, at.id, at.name
+			if at.rest != nil {
+				c.path, bad = filePath(at.rest)
 			}
 		}
 	}
 	return found, other, bad
 }
 
-// matches compares a path with the route's, segment by segment. rest holds the segments of the file's name, still
-// encoded.
-func (rt *route) matches(segments []string) (id string, rest []string, ok bool) {
+// place is what a path names. rest holds the segments of the file's name, still encoded.
+type place struct {
+	id, name string
+	rest     []string
+}
+
+// matches compares a path with the route's, segment by segment.
+func (rt *route) matches(segments []string) (at place, ok bool) {
 	i := 0
 	for w := range strings.SplitSeq(rt.path, "/") {
 		switch {
 		case w == "{path}":
-			return id, segments[i:], len(segments) > i
+			at.rest = segments[i:]
+			return at, len(segments) > i
 		case i >= len(segments):
-			return "", nil, false
-		case w == "{id}":
-			if id = segments[i]; !front.ID.MatchString(id) {
-				return "", nil, false
+			return place{}, false
+		case w == "{id}", w == "{name}":
+			if !front.ID.MatchString(segments[i]) {
+				return place{}, false
+			}
+			if w == "{id}" {
+				at.id = segments[i]
+			} else {
+				at.name = segments[i]
 			}
 		case w != segments[i]:
-			return "", nil, false
+			return place{}, false
 		}
 		i++
 	}
-	return id, nil, len(segments) == i
+	return at, len(segments) == i
 }
 
 // filePath returns the absolute path of a file in the jail. A segment is one name, of any bytes but a slash and NUL.

@@ -98,6 +98,11 @@ func (rt *route) parameters() []object {
 		list = append(list, object{"name": "id", "in": "path", "required": true,
 			"schema": object{"type": "string", "pattern": front.ID.String()}})
 	}
+	if strings.Contains(rt.path, "{name}") {
+		list = append(list, object{"name": "name", "in": "path", "required": true,
+			"description": "the pid, tag or id of a process",
+			"schema":      object{"type": "string", "pattern": front.ID.String()}})
+	}
 	if strings.Contains(rt.path, "{path}") {
 		list = append(list, object{"name": "path", "in": "path", "required": true, "schema": text,
 			"description": "the path in the jail without its first slash, or a path below /work; slashes stand for " +
@@ -130,10 +135,14 @@ func (rt *route) responses() object {
 		content[rt.rawOut] = object{}
 	}
 	if rt.events {
+		of := rt.eventOf
+		if of == nil {
+			of = engine.Event{}
+		}
 		ok["headers"].(object)["X-Run-Id"] = header("RunId")
 		ok["description"] = "what happened; or, if asked for by Accept, a stream of Events, one a line (or one an SSE " +
 			"message), the last of them \"end\""
-		content[ndjsonType] = object{"schema": ref(engine.Event{})}
+		content[ndjsonType] = object{"schema": ref(of)}
 		content[sseType] = object{"schema": object{"type": "string"}}
 	}
 	if rt.stream != nil {

@@ -168,7 +168,7 @@ func (g *rig) against(r *http.Request, sent []byte, resp *http.Response, text []
 		return
 	}
 	in := &openapi3filter.RequestValidationInput{Request: r.Clone(ctx),
-		PathParams: map[string]string{"id": c.id, "path": strings.TrimPrefix(c.path, "/")},
+		PathParams: map[string]string{"id": c.id, "name": c.name, "path": strings.TrimPrefix(c.path, "/")},
 		Route: &routers.Route{Spec: g.doc, Path: found.path, PathItem: item, Method: r.Method,
 			Operation: item.GetOperation(r.Method)},
 		Options: &openapi3filter.Options{IncludeResponseStatus: true,
@@ -186,7 +186,7 @@ func (g *rig) against(r *http.Request, sent []byte, resp *http.Response, text []
 		!strings.HasPrefix(kind, jsonType) {
 		out.Options = &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: true}
 		if kind == ndjsonType {
-			g.lines(text, item.GetOperation(r.Method))
+			g.lines(text, item.GetOperation(r.Method), resp.StatusCode)
 		}
 	}
 	if err := openapi3filter.ValidateResponse(ctx, out); err != nil {
@@ -197,13 +197,13 @@ func (g *rig) against(r *http.Request, sent []byte, resp *http.Response, text []
 // events reads the stream of a run, each line against the document.
 func (g *rig) events(text []byte) (list []map[string]any) {
 	g.Helper()
-	return g.lines(text, g.doc.Paths.Value("/v1/run").Post)
+	return g.lines(text, g.doc.Paths.Value("/v1/run").Post, 200)
 }
 
 // lines reads the stream of an operation, each line against the document.
-func (g *rig) lines(text []byte, of *openapi3.Operation) (list []map[string]any) {
+func (g *rig) lines(text []byte, of *openapi3.Operation, status int) (list []map[string]any) {
 	g.Helper()
-	schema := of.Responses.Status(200).Value.Content[ndjsonType].Schema.Value
+	schema := of.Responses.Status(status).Value.Content[ndjsonType].Schema.Value
 	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
 		var e map[string]any
 		if err := json.Unmarshal(s.Bytes(), &e); err != nil {

@@ -9,6 +9,7 @@ import (
 // boxHandlers answer requests about sandboxes.
 type boxHandlers struct {
 	boxes     front.Boxes
+	rate      interface{ Ask(caller string) error } // counts a run
 	live      *live.Table
 	elsewhere func(c engine.Caller, sandbox string) ([]live.Run, error) // lists runs, or nil for those of live
 }
@@ -22,6 +23,11 @@ func (h *boxHandlers) create(c *call) (any, error) {
 		return nil, err
 	}
 	req.Agent = ""
+	if req.Living { // a jail is started for it
+		if err := h.rate.Ask(c.Caller.Key()); err != nil {
+			return nil, err
+		}
+	}
 	info, err := h.boxes.CreateSandbox(c.R.Context(), c.Caller, &req)
 	if err == nil && front.ID.MatchString(info.ID) {
 		c.Header().Set("Location", "/v1/sandboxes/"+info.ID)

@@ -19,6 +19,7 @@ import (
 
 // Engine is an engine without jails: files are in memory, and a run is what the test makes of it.
 type Engine struct {
+	Living // of a test that has some
 	fileTools
 	Do      func(ctx context.Context, r *engine.Request, stream func(engine.Event)) *engine.Response
 	Deleted chan string // the ids of deleted sandboxes

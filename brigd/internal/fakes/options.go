@@ -12,6 +12,9 @@ import (
 	"brig/brigd/job"
 )
 
+// Living has the processes of living sandboxes.
+type Living = front.Processes
+
 var _ front.Engine = (*Engine)(nil)
 
 // open is a gate that lets everybody in.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"time"
 
 	"brig/brigd/engine"
 )
@@ -16,6 +17,7 @@ type Engine interface {
 	ChangeSets
 	Boxes
 	Snapshotter
+	Processes
 	Files
 	FileTools
 	FileSearch
@@ -54,6 +56,22 @@ type Snapshotter interface {
 	Snapshot(c engine.Caller, id string) (*engine.SnapshotInfo, error)
 	Snapshots(c engine.Caller) ([]engine.SnapshotInfo, error)
 	DeleteSnapshot(c engine.Caller, id string) error
+}
+
+// Processes has the processes of living sandboxes.
+type Processes interface {
+	StartProcess(ctx context.Context, c engine.Caller, id string, r *engine.ProcessRequest,
+		attached context.Context) (*engine.ProcessInfo, error)
+	Processes(c engine.Caller, id string) ([]engine.ProcessInfo, error)
+	Process(c engine.Caller, id, name string) (*engine.ProcessInfo, error)
+	ProcessOutput(ctx context.Context, c engine.Caller, id, name string, offset int64, wait time.Duration) (
+		*engine.ProcessOutput, error)
+	ProcessInput(ctx context.Context, c engine.Caller, id, name string, in io.Reader, eof bool) (int64, error)
+	SignalProcess(c engine.Caller, id, name, signal string) error
+	ResizeProcess(c engine.Caller, id, name string, size engine.TerminalSize) error
+	DeleteProcess(c engine.Caller, id, name string) error
+	FreezeSandbox(c engine.Caller, id string) error
+	ThawSandbox(c engine.Caller, id string) error
 }
 
 // Files has the files of sandboxes.

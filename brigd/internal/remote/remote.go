@@ -43,6 +43,7 @@ type Engine struct {
 	front.ChangeSets
 	front.Snapshotter // all but Snapshot
 	fileTools
+	processes
 	runner front.Runner
 	hub    Hub
 	count  func(engine.Caller) *job.Refusal
@@ -61,7 +62,7 @@ func New(own front.Engine, hub Hub, count func(engine.Caller) *job.Refusal, rule
 		ExpectContinueTimeout: time.Hour}
 	e := &Engine{Offers: own, ChangeSets: own, Snapshotter: own, runner: own, hub: hub, count: count, rules: header,
 		client: http.Client{Transport: by}}
-	e.fileTools.at = e
+	e.fileTools.at, e.processes.at = e, e
 	return e
 }
 

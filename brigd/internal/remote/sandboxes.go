@@ -25,6 +25,11 @@ func (e *Engine) CreateSandbox(ctx context.Context, c engine.Caller, r *engine.S
 	if err != nil {
 		return nil, err
 	}
+	if r.Living { // its box is a run
+		if no := e.count(c); no != nil {
+			return nil, no
+		}
+	}
 	info := &engine.SandboxInfo{}
 	return info, e.get(&request{ctx: ctx, caller: c, worker: worker, method: "POST", path: "sandboxes"}, r, info)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // described are the packages, or the files, whose types the faces show.
-var described = []string{"../../../nsjail", "../../../denial", "../../engine", "../../job", "../../workspace", "../api", "../front", "../live", "../mcp",
+var described = []string{"../../../nsjail", "../../../denial", "../../engine", "../../job", "../../workspace", "../api", "../front", "../live", "../mcp", "../ring",
 	"../../../cgroup/live_usage.go"}
 
 // TestDescriptions: descriptions.json is what the doc comments of the source say.
