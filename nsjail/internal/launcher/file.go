@@ -45,14 +45,23 @@ func SendSuffix(sock int, rest *program.Program, fds ...int) error {
 	return f.send(sock, 0, fds)
 }
 
-// SendProgram sends a program to the init of a box: program.Serve. The first of fds is the socket for its reports.
+// SendProgram sends a program to the init of a box: program.Serve. The first of fds is the socket for its reports. A
+// short program is a part of the message, so that neither side makes a file of it.
 func SendProgram(sock int, p *program.Program, fds ...int) error {
-	f, err := NewFile(p, program.Request{})
+	blob, err := p.Encode(program.Request{})
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return f.send(sock, C.TELL_PROGRAM, fds)
+	if len(blob) <= C.MOST_SENT {
+		_, err = unix.SendmsgBuffers(sock, [][]byte{{C.TELL_PROGRAM}, blob}, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
+		return err
+	}
+	fd, err := memfd(blob)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return (&File{fd: fd}).send(sock, C.TELL_PROGRAM, fds)
 }
 
 // send sends a program and its descriptors: unix(7) SCM_RIGHTS. It does not block: the socket buffers one message, and

@@ -6,20 +6,21 @@
 // Every system call of a jail is raw: no libc state survives clone3(2).
 #include "launcher.h"
 
-// receive reads the descriptors of a request: recvmsg(2), cmsg(3). Returns their number, 0 at the end of the socket, or
-// -1 for a message that is not a request.
-static int receive(int sock, int *fds) {
+// receive reads a request and its descriptors: recvmsg(2), cmsg(3). Returns their number, 0 at the end of the socket, or
+// -1 for a message that is not a request. What follows the first byte goes to rest.
+static int receive(int sock, int *fds, struct iovec *rest) {
 	char byte, buf[CMSG_SPACE(MAX_FDS * sizeof(int))] __attribute__((aligned(8)));
-	struct iovec iov = {&byte, 1};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = buf, .msg_controllen = sizeof buf};
+	struct iovec iov[] = {{&byte, 1}, *rest};
+	struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2, .msg_control = buf, .msg_controllen = sizeof buf};
 	ssize_t n;
 	while ((n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {}
 	if (n <= 0) return 0;
+	rest->iov_len = (size_t)n - 1;
 	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
 	if (!h || h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) return -1;
 	size_t len = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 	memcpy(fds, CMSG_DATA(h), len * sizeof(int));
-	if (len >= 2 && !(m.msg_flags & MSG_CTRUNC)) return (int)len;
+	if (len + (n > 1) >= 2 && !(m.msg_flags & (MSG_CTRUNC | MSG_TRUNC))) return (int)len;
 	for (size_t i = 0; i < len; i++) close(fds[i]);
 	return -1;
 }
@@ -55,21 +56,24 @@ int brig_check(char *base, size_t size, int nfds) {
 }
 
 // brig_load receives a program and its descriptors, which fill the slots, and maps a private copy of it, of at most
-// 16 MiB. Returns the number of descriptors, 0 at the end of the socket, or -errno.
+// 16 MiB. A short program may instead come in the message, to base, where there is room for size bytes. Returns the number
+// of slots that are filled, 0 at the end of the socket, or -errno.
 int brig_load(int sock, char **base, size_t *size, long *slots, int room) {
 	struct stat st;
+	struct iovec rest = {*base, *size};
 	int fds[MAX_FDS];
-	int n = receive(sock, fds);
+	int n = receive(sock, fds, &rest);
+	int sent = n > 0 && rest.iov_len > 0;
 	*base = 0;
 	if (n == 0) return 0;
-	for (int i = 0; i < n && i < room; i++) slots[i] = fds[i];
-	if (n < 0 || n > room || fstat(fds[0], &st)) return -EBADMSG;
-	if (st.st_size < (off_t)sizeof(struct header) || st.st_size > 16 << 20) return -EBADMSG;
-	*size = (size_t)st.st_size;
-	char *p = mmap(0, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fds[0], 0);
+	for (int i = 0; i < n && i + sent < room; i++) slots[i + sent] = fds[i];
+	if (n < 0 || n + sent > room || (!sent && fstat(fds[0], &st))) return -EBADMSG;
+	*size = sent ? rest.iov_len : (size_t)st.st_size;
+	if (*size < sizeof(struct header) || *size > 16 << 20) return -EBADMSG;
+	char *p = sent ? rest.iov_base : mmap(0, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fds[0], 0);
 	if (p == MAP_FAILED) return -EBADMSG;
 	*base = p;
-	return brig_check(p, *size, n) ? -EBADMSG : n;
+	return brig_check(p, *size, n + sent) ? -EBADMSG : n + sent;
 }
 
 // same returns 0 if fd is the file dev:ino, which the keeper holds open: its inode number cannot be used again.
@@ -136,8 +140,8 @@ static long fork_init(const long *a, struct run *r) {
 
 // wait_for_suffix waits for the second part of the program and continues with it.
 static long wait_for_suffix(const long *a, struct run *r) {
-	size_t size;
-	char *base;
+	size_t size = 0;
+	char *base = 0;
 	if (a[1] < 0 || a[1] >= NSLOTS) return -EINVAL;
 	int n = brig_load((int)a[0], &base, &size, r->slots + a[1], NSLOTS - (int)a[1]);
 	if (n <= 0) return n ? n : -ECANCELED;

@@ -43,6 +43,7 @@ enum {
 	MAX_DISKS = 8,
 	FD_BOX = 272,    // the first of those of a box's init
 	FD_NULL = 275,   // its /dev/null
+	MOST_SENT = 32 << 10, // the longest program that comes in its message
 	MAX_COMMANDS = 256, // processes of a box that the keeper has asked for, and that run or have left some behind
 	PAYLOAD_IDS = 2000000000, // the first host id of root's payloads: above accounts, subordinate ids, systemd's ranges
 	PAYLOAD_ID_COUNT = 100000000,

@@ -112,8 +112,8 @@ static void leave(int report) {
 static void serve(struct reply rep) {
 	while (send(keeper_sock, &rep, sizeof rep, MSG_NOSIGNAL) > 0) {
 		long slots[NSLOTS] = {0};
-		size_t size;
-		char *base;
+		size_t size = 0;
+		char *base = 0;
 		int n = brig_load(keeper_sock, &base, &size, slots, NSLOTS);
 		if (n == 0) break;
 		rep = (struct reply){.op = -1, .uid = geteuid()};
@@ -160,6 +160,7 @@ static long spawn_ahead(int sock, uint32_t begin) {
 	struct run r = {.base = base, .slots = slots, .end = begin};
 	int failed = base ? brig_run(&r) : 0;
 	uint32_t done = failed < 0 ? r.next : (uint32_t)failed;
+	size = 0;
 	if (brig_load(sock, &base, &size, slots, NSLOTS) > 0)
 		brig_perform(&(struct run){.base = base, .slots = slots, .next = done});
 	return SYS1(SYS_exit_group, 125);

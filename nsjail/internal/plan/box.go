@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/binary"
+	"slices"
 
 	"brig/internal/program"
 	"brig/internal/words"
@@ -17,7 +19,11 @@ import (
 type Box struct {
 	*decided
 	steps []*phase
+	ahead []*phase // the steps in another order: a spare performs the first of them before its command is known; or nil
 }
+
+// aheadFiles is a limit on open files under which the listener of a filter gets a descriptor, whatever else is open.
+const aheadFiles = 64
 
 // ResolveBox plans a jail with Mode.Box from the host's root, and returns what plans its processes.
 func (m *Mode) ResolveBox(s *spec.Spec, h *host.Host) (*Plan, *Box, error) {
@@ -46,7 +52,20 @@ func newBox(p *Plan, made *decided, err error) (*Plan, *Box, error) {
 	}
 	b.limits = decideRlimits(b.in, &b.group, &b.out)
 	b.processes = decideProcesses(b.in, &b.group, &b.out)
+	few := func(l rlimit) bool { return l.name == "nofile" && l.Soft >= 0 && l.Soft < aheadFiles }
+	if permitsSuffix(b.in.Spec, b.in.host) && !slices.ContainsFunc(b.limits, few) {
+		b.ahead, b.filter.closes = slices.Clone(b.steps), false
+		slices.SortStableFunc(b.ahead, func(x, y *phase) int { return cmp.Compare(x.rank(), y.rank()) })
+	}
 	return p, b, nil
+}
+
+// rank is 0 for a phase that a spare performs.
+func (ph *phase) rank() int {
+	if ph.shared {
+		return 0
+	}
+	return 1
 }
 
 // Resolve plans a process. The Spec is the box's but for the command, the environment, the working directory, the
@@ -64,10 +83,22 @@ func (b *Box) Resolve(s *spec.Spec, passed []string, term string, null [3]bool) 
 	d.command = decideCommand(in)
 	w := writer{Program: program.NewRest(int(fds.next))}
 	w.listener = d.listening.fork(w.Program, d.streams.first)
-	w.Ops[0].Args = d.listening.args(0, 0, w.listener, d.streams.first)
-	for i := range b.steps {
-		b.steps[i].write(&w, &d)
+	args, own, steps := d.listening.args(0, 0, w.listener, d.streams.first), 0, b.steps
+	if b.ahead != nil && !s.TTY { // a terminal takes more than the filter permits
+		steps = b.ahead
 	}
+	for _, ph := range steps {
+		if ph.write(&w, &d); ph.shared {
+			own = len(w.Ops) - 1
+		}
+	}
+	if b.ahead != nil && !s.TTY {
+		for len(args) < 4 {
+			args = append(args, program.Int(0))
+		}
+		args[3] = program.Int(own)
+	}
+	w.Ops[0].Args = args
 	return &Plan{Spec: s, Host: h, Mode: Mode{Forked: in.mode.Forked}, Jail: w.Program, Env: d.command.env,
 		Exec: d.command.paths(), Wall: max(s.Limits.Wall, 0), Enforced: b.out.enforced, Notes: b.out.notes,
 		Stdio: d.streams.first, Heard: d.listening.heard}

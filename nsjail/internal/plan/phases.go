@@ -14,6 +14,8 @@ type phase struct {
 	name  string
 	by    worker
 	known knowledge
+	// shared means that all processes of a box perform it in the same way.
+	shared bool
 	// in reports whether the program of a shape has the phase; nil means always.
 	in func(*shape) bool
 	// needs are the phases that must have ended before this one, if the program has them.
@@ -104,24 +106,26 @@ var phases = []phase{
 			d.domain.restrict(w.Program, w.ruleset)
 			w.Add("init", program.Serve, launcher.SlotReport.Arg(), program.Int(len(w.disks())))
 		}},
-	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"},
+	{name: "payload session", by: payload, shared: true, in: hasInit, needs: []string{"fork"},
 		write: func(w *writer, d *decisions) { d.session.beginPayload(w.Program) }},
 	// before the filter, which may forbid the calls, and with the jail's /proc
-	{name: "label", by: payload, in: isLabelled, needs: []string{"payload session", "seal", "own root", "init is done"},
+	{name: "label", by: payload, shared: true, in: isLabelled,
+		needs: []string{"payload session", "seal", "own root", "init is done"},
 		write: func(w *writer, d *decisions) { writeLabels(w.Program, d.labels) }},
 	{name: "streams", by: payload, known: withRun, needs: []string{"payload session"},
 		write: func(w *writer, d *decisions) { d.streams.write(w.Program) }},
-	{name: "limits", by: payload, known: withRun, needs: []string{"group", "late group"},
+	{name: "limits", by: payload, shared: true, known: withRun, needs: []string{"group", "late group"},
 		write: func(w *writer, d *decisions) { writeRlimits(w.Program, d.limits) }},
 	{name: "workdir", by: payload, known: withRun, needs: []string{"init is done"},
 		write: func(w *writer, d *decisions) { d.command.chdir(w.Program) }},
 	{name: "descriptors", by: payload, known: withRun, needs: []string{"streams"},
 		write: func(w *writer, _ *decisions) { closeOnExec(w.Program) }},
-	{name: "processes", by: payload, known: withRun, needs: []string{"limits"},
+	{name: "processes", by: payload, shared: true, known: withRun, needs: []string{"limits"},
 		write: func(w *writer, d *decisions) { writeRlimits(w.Program, d.processes) }},
 	{name: "landlock", by: payload, in: notBox, known: withRun, needs: []string{"streams", "workdir"},
 		write: func(w *writer, d *decisions) { d.domain.enter(w.Program, w.ruleset) }},
-	{name: "filter", by: payload, known: withFilter, needs: []string{"capabilities", "payload session", "label"},
+	{name: "filter", by: payload, shared: true, known: withFilter,
+		needs: []string{"capabilities", "payload session", "label"},
 		write: func(w *writer, d *decisions) { d.filter.write(w.Program, w.listener) }},
 	{name: "command", by: payload, known: withRun, needs: []string{"filter", "processes", "descriptors", "workdir",
 		"landlock", "init is done"}, write: func(w *writer, d *decisions) { d.command.execve(w.Program) }},
