@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/brigd/policy"
 	"brig/brigd/workspace"
 	"brig/internal/test/must"
 )
@@ -152,5 +153,94 @@ func TestLivingSandboxExpires(t *testing.T) {
 	must.Get(e.StartProcess(t.Context(), Caller{}, box.ID, &ProcessRequest{Cmd: []string{"sleep", "1000"}}, nil))(t)
 	if by := <-removed; by != workspace.Expired {
 		t.Error(by)
+	}
+}
+
+// A box and each command in it are decided about by the policies, and what a command leaves is not bounded by limits.wall.
+func TestLivingPolicies(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"open":true,"limits":{"wall":"30s"}}`:                                            "operation_not_allowed",
+		`{"open":true,"sandbox":{"operations":["create"]}}`:                                "operation_not_allowed",
+		`{"open":true,"limits":{"wall":"30s"},"sandbox":{"operations":["create","live"]}}`: "",
+		`{"open":true,"commands":["sh"],"sandbox":{"operations":["create","live"]}}`:       "",
+	} {
+		p := must.Get(policy.Parse([]byte(text)))(t)
+		e := must.Get(New(Options{Policies: []*policy.Policy{p}}))(t)
+		box, err := e.CreateSandbox(t.Context(), Caller{}, &SandboxRequest{Living: true})
+		if no := asRefusal(err, "", ""); no != nil && no.Code != want || no == nil && want != "" {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+		if err == nil {
+			r := &ProcessRequest{Cmd: []string{"sleep", "1000"}}
+			i, err := e.StartProcess(t.Context(), Caller{}, box.ID, r, nil)
+			if allowed := p.Commands == nil; (err == nil) != allowed {
+				t.Errorf("%s: %+v, %v", text, i, err)
+			}
+			r.Cmd = []string{"sh", "-c", "echo of $S"}
+			r.Secrets = map[string]string{"S": "hunter22"}
+			i = must.Get(e.StartProcess(t.Context(), Caller{}, box.ID, r, nil))(t)
+			awaitOutput(t, e, box.ID, i.ID, "of ***\n")
+		}
+		must.Do(t, e.Close())
+	}
+}
+
+// Only who may use the sandbox has its processes.
+func TestProcessesOfOthers(t *testing.T) {
+	e := must.Get(New(Options{}))(t)
+	defer e.Close()
+	mine, other := Caller{Agent: "mine"}, Caller{Agent: "other"}
+	box := must.Get(e.CreateSandbox(t.Context(), mine, &SandboxRequest{Living: true}))(t)
+	p := must.Get(e.StartProcess(t.Context(), mine, box.ID, &ProcessRequest{Cmd: []string{"sleep", "1000"}}, nil))(t)
+	for what, err := range map[string]error{
+		"start":  second(e.StartProcess(t.Context(), other, box.ID, &ProcessRequest{Cmd: []string{"true"}}, nil)),
+		"list":   second(e.Processes(other, box.ID)),
+		"show":   second(e.Process(other, box.ID, p.ID)),
+		"read":   second(e.ProcessOutput(t.Context(), other, box.ID, p.ID, 0, 0)),
+		"write":  second(e.ProcessInput(t.Context(), other, box.ID, p.ID, strings.NewReader("x"), true)),
+		"signal": e.SignalProcess(other, box.ID, p.ID, "KILL"), "size": e.ResizeProcess(other, box.ID, p.ID, TerminalSize{1, 1}),
+		"end": e.DeleteProcess(other, box.ID, p.ID), "freeze": e.FreezeSandbox(other, box.ID), "thaw": e.ThawSandbox(other, box.ID),
+	} {
+		if no := asRefusal(err, "", ""); no == nil || no.Code != "not_found" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if !must.Get(e.Process(mine, box.ID, p.ID))(t).Running {
+		t.Error("it has ended")
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// What is started is bounded, and its output is kept to a bound.
+func TestManyProcesses(t *testing.T) {
+	e := must.Get(New(Options{}))(t)
+	defer e.Close()
+	box := livingBox(t, e, SandboxRequest{})
+	for range maxProcesses {
+		must.Get(e.StartProcess(t.Context(), Caller{}, box.ID, &ProcessRequest{Cmd: []string{"sleep", "1000"}}, nil))(t)
+	}
+	_, err := e.StartProcess(t.Context(), Caller{}, box.ID, &ProcessRequest{Cmd: []string{"true"}}, nil)
+	if no := asRefusal(err, "", ""); no == nil || no.Code != "too_many_processes" {
+		t.Error(err)
+	}
+	for _, p := range must.Get(e.Processes(Caller{}, box.ID))(t) {
+		must.Do(t, e.DeleteProcess(Caller{}, box.ID, p.ID))
+	}
+	for range 12 {
+		p := must.Get(e.StartProcess(t.Context(), Caller{}, box.ID,
+			&ProcessRequest{Cmd: []string{"head", "-c", "3000000", "/dev/zero"}}, nil))(t)
+		for o := (&ProcessOutput{}); ; {
+			if o = must.Get(e.ProcessOutput(t.Context(), Caller{}, box.ID, p.ID, 1<<40, maxWait))(t); !o.Running {
+				break
+			}
+		}
+	}
+	sum, n := int64(0), 0
+	for _, p := range must.Get(e.Processes(Caller{}, box.ID))(t) {
+		sum, n = sum+p.Kept, n+1
+	}
+	if sum > maxOutput+1<<20 || n < 8 || n > 9 {
+		t.Error(sum, n)
 	}
 }

@@ -273,6 +273,39 @@ class SandboxInfo:
 
 
 @dataclass(frozen=True)
+class ProcessInfo:
+    """A process of a living sandbox. next is the offset behind its output so far, of which kept bytes can still be read."""
+
+    id: str
+    pid: int = 0
+    tag: str = ""
+    cmd: List[str] = field(default_factory=list)
+    started: str = ""
+    running: bool = False
+    tty: Dict[str, Any] = field(default_factory=dict)
+    next: int = 0
+    kept: int = 0
+    result: Dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ProcessOutput:
+    """A part of a process's output: pieces of stdout and stderr in the order in which they came. What follows begins at next."""
+
+    output: List[Dict[str, Any]] = field(default_factory=list)
+    offset: int = 0
+    next: int = 0
+    dropped: int = 0
+    running: bool = False
+    result: Dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The text of both streams."""
+        return "".join(piece["data"] for piece in self.output)
+
+
+@dataclass(frozen=True)
 class SnapshotInfo:
     """The files of a sandbox at some moment. state is idle, frozen (one moment of its runs) or live (not one moment)."""
 
@@ -980,6 +1013,47 @@ def _extract(tar: tarfile.TarFile, directory: str) -> None:
         os.chmod(at, mode)
 
 
+class Process:
+    """A process of a living sandbox."""
+
+    def __init__(self, sandbox: Sandbox, name: str) -> None:
+        self._client, self._path = sandbox._client, sandbox._path + "/processes/" + urllib.parse.quote(name, safe="")
+
+    def info(self) -> ProcessInfo:
+        """How it stands. result is set once it has ended."""
+        return self._client._one(ProcessInfo, "GET", self._path)
+
+    def read(self, offset: int = -1, *, wait: Seconds = 0) -> ProcessOutput:
+        """Read what it has written from an offset on, by default the first byte that is kept; wait for that for some seconds, at most 60."""
+        query = urllib.parse.urlencode({"offset": offset, "wait": wait})
+        return self._client._one(ProcessOutput, "GET", self._path + "/output?" + query)
+
+    def wait(self) -> ProcessInfo:
+        """Wait until it ends."""
+        at = 1 << 62
+        while self.read(at, wait=min(20, self._client._timeout or 20) / 2).running:
+            pass
+        return self.info()
+
+    def send(self, data: FileContent, *, eof: bool = False) -> None:
+        """Send input; eof ends it."""
+        raw = data.encode() if isinstance(data, str) else data
+        self._client._bytes("POST", self._path + "/stdin" + ("?eof=1" if eof else ""), raw, "application/octet-stream",
+                            "application/json", self._client._timeout)
+
+    def signal(self, name: str) -> None:
+        """Send a signal, such as "INT"; "KILL" ends what it has started in its session, too."""
+        self._client._call("POST", self._path + "/signal", {"signal": name})
+
+    def resize(self, rows: int, cols: int) -> None:
+        """Change the size of its terminal."""
+        self._client._call("POST", self._path + "/resize", {"rows": rows, "cols": cols})
+
+    def close(self) -> None:
+        """End it, and forget its output."""
+        self._client._call("DELETE", self._path)
+
+
 class Sandbox:
     """A work area of brigd's: /input (read-only in runs), /work and /output, kept from run to run."""
 
@@ -1008,6 +1082,33 @@ class Sandbox:
     def stream(self, code: Optional[str] = None, *, language: Optional[str] = None, cmd: Optional[Sequence[str]] = None, **options: Any) -> Stream:
         """Run code or a command in it: as Client.stream."""
         return self._client.stream(code, language=language, cmd=cmd, sandbox=self.id, **options)
+
+    def start(self, shell: Optional[str] = None, *, cmd: Optional[Sequence[str]] = None, tag: Optional[str] = None,
+              env: Optional[Mapping[str, str]] = None, secrets: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None,
+              tty: Optional[Tuple[int, int]] = None, stdin: bool = False, timeout: Optional[Seconds] = None,
+              strip: Optional[str] = None) -> Process:
+        """Start a process in a living sandbox: a line of the shell, or a command. It goes on until it ends, or the sandbox does. tty is rows and columns of a terminal."""
+        body = {k: v for k, v in {"shell": shell, "cmd": cmd and list(cmd), "tag": tag, "env": env and dict(env),
+                                  "secrets": secrets and dict(secrets), "cwd": cwd, "stdin": stdin or None,
+                                  "tty": tty and {"rows": tty[0], "cols": tty[1]}, "timeout": timeout,
+                                  "strip": strip}.items() if v is not None}
+        return Process(self, self._client._one(ProcessInfo, "POST", self._path + "/processes", body).id)
+
+    def process(self, name: Union[str, int]) -> Process:
+        """A process by its tag, pid or id."""
+        return Process(self, str(name))
+
+    def processes(self) -> List[ProcessInfo]:
+        """List the processes that calls have started, those that have ended lately, too."""
+        return _list(ProcessInfo, _json(self._client._call("GET", self._path + "/processes")), "processes")
+
+    def freeze(self) -> None:
+        """Stop the processes of a living sandbox until the next call that uses one."""
+        self._client._call("POST", self._path + "/freeze")
+
+    def thaw(self) -> None:
+        """Let them go on."""
+        self._client._call("POST", self._path + "/thaw")
 
     def snapshot(self) -> SnapshotInfo:
         """Keep its files as they are: Client.sandbox(snapshot=ID) makes others with them."""

@@ -20,7 +20,7 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 		MaxTimeout: c.Runs.MaxTimeout, MaxOutput: c.Runs.MaxOutput, Warm: c.Warm.Interpreters, Shares: c.Shares.List,
 		Images: c.Images.Names, ImageStore: c.Images.Store, Interpreters: c.Languages.Interpreters,
 		ChangesDir: c.Shares.ChangesDir, AllowApply: c.Shares.AllowApply, Store: c.Sandboxes.Store,
-		SaveEvery: c.Sandboxes.SaveEvery, Sandboxes: c.Sandboxes.StoreOptions}
+		SaveEvery: c.Sandboxes.SaveEvery, BoxIdle: c.Sandboxes.BoxIdle, Sandboxes: c.Sandboxes.StoreOptions}
 	if o.Base, err = baseSpec(&c.Jails); err != nil {
 		return o, err
 	}

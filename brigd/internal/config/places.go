@@ -36,7 +36,7 @@ var places = map[string]Place{
 	"sandboxes.max": Travels, "sandboxes.per_agent": Travels, "sandboxes.total_bytes": Travels,
 	"sandboxes.bytes_per_agent": Travels, "sandboxes.max_size": Travels, "sandboxes.max_ttl": Travels,
 	"sandboxes.size": Worker, "sandboxes.inodes": Worker, "sandboxes.ttl": Worker, "sandboxes.store": Worker,
-	"sandboxes.save_every": Worker,
+	"sandboxes.save_every": Worker, "sandboxes.box_idle": Worker,
 
 	"queue.running": Worker, "queue.per_caller": Worker, "queue.waiting": Front, "queue.waiting_per_caller": Front,
 	"queue.rate": Front, "queue.burst": Front,

@@ -17,12 +17,14 @@ type Sandboxes struct {
 	Inodes    int
 	Store     string
 	SaveEvery time.Duration
+	BoxIdle   time.Duration
 }
 
 func defaultSandboxes() Sandboxes {
 	return Sandboxes{StoreOptions: workspace.StoreOptions{Max: 64, MaxPerAgent: 16, MaxBytes: 4 << 30,
 		DefaultSize: 128 << 20, MaxSize: 1 << 30, DefaultTTL: 30 * time.Minute, MaxTTL: 24 * time.Hour},
-		Inodes: 16384, SaveEvery: engine.DefaultSaveEvery}
+		Inodes: 16384, SaveEvery: engine.DefaultSaveEvery,
+		BoxIdle: 5 * time.Minute}
 }
 
 func (b *Sandboxes) flags() []cli.Flag {
@@ -50,6 +52,9 @@ func (b *Sandboxes) flags() []cli.Flag {
 				"without it they end with brigd"},
 		{Name: "sandbox-save", Path: "sandboxes.save_every", Args: "TIME", To: &b.SaveEvery, Min: 0.1, Max: maxTime,
 			Help: "how often a changed sandbox is saved; a kill loses what was written since"},
+		{Name: "box-idle", Path: "sandboxes.box_idle", Args: "TIME", To: &b.BoxIdle, Max: maxTime,
+			Help: "the time after which a living sandbox is frozen that no call uses and whose processes write nothing; 0 " +
+				"is never"},
 	}
 }
 

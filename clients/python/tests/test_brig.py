@@ -317,7 +317,7 @@ class Source(unittest.TestCase):
     @unittest.skipUnless(OPENAPI, "BRIG_TEST_OPENAPI does not name docs/openapi.json")
     def test_fields_are_those_of_the_document(self) -> None:
         schemas = json.loads(pathlib.Path(OPENAPI).read_text())["components"]["schemas"]
-        for kind, name in ((brig.Result, "Response"), (brig.Event, "Event"), (brig.SandboxInfo, "SandboxInfo"), (brig.SnapshotInfo, "SnapshotInfo"), (brig.FileInfo, "Entry"), (brig.Found, "Found"), (brig.Line, "Line"), (brig.Notice, "Notice"), (brig.Language, "Language"), (brig.Share, "ShareInfo"), (brig.Image, "ImageInfo"), (brig.ChangeSet, "ChangeSet"), (brig.Applied, "Applied"),
+        for kind, name in ((brig.Result, "Response"), (brig.Event, "Event"), (brig.SandboxInfo, "SandboxInfo"), (brig.ProcessInfo, "ProcessInfo"), (brig.ProcessOutput, "ProcessOutput"), (brig.SnapshotInfo, "SnapshotInfo"), (brig.FileInfo, "Entry"), (brig.Found, "Found"), (brig.Line, "Line"), (brig.Notice, "Notice"), (brig.Language, "Language"), (brig.Share, "ShareInfo"), (brig.Image, "ImageInfo"), (brig.ChangeSet, "ChangeSet"), (brig.Applied, "Applied"),
                            (brig.Violation, "Violation"), (brig.Truncated, "Truncated")):
             self.assertEqual({f.name for f in brig.dataclasses.fields(kind)}, set(schemas[name]["properties"]), name)
         request = set(schemas["Request"]["properties"]) - {"agent_id"}
