@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
@@ -35,6 +36,13 @@ func TestBoxAttacks(t *testing.T) {
 		"namespaces":          {"unshare -Ur true; nsenter -t 1 -a true; unshare -n true", "echo ok", "ok"},
 		"a foreign terminal":  {"setsid sh -c 'sleep 1000 </dev/ptmx >/dev/pts/ptmx' & sleep .1", "echo ok", "ok"},
 		"descriptors of init": {python + "'import ctypes,os\nc=ctypes.CDLL(None)\np=c.syscall(434,1,0)\nfor i in range(300):\n  r=c.syscall(438,p,i,0)\n  if r>=0: print(\"got\",i)'", "echo ok", "ok"},
+		"tracing of init":     {python + "'import ctypes\nc=ctypes.CDLL(None)\nfor r in (16, 0x4206):\n  if c.ptrace(r,1,0,0)==0: print(\"got\",r)'", "echo ok", "ok"},
+		"a full disk":         {"head -c 2g /dev/zero >/tmp/x; head -c 2g /dev/zero >/dev/shm/x; i=0; while : >/tmp/f$i; do i=$((i+1)); done 2>&1", "echo ok", "ok"},
+		"forged reports":      {python + "'import os\nfor fd in range(1024):\n for b in (bytes(1600), b\"\\3\"+bytes(1599), b\"\\0\"):\n  try: fd > 2 and os.write(fd,b)\n  except OSError: pass'", "echo ok", "ok"},
+		"typed keys":          {python + "'import fcntl\nfor f in (0,1,2):\n try: fcntl.ioctl(f,0x5412,b\"x\"); print(\"got\",f)\n except OSError: pass'", "cat", ""},
+		"other terminals":     {"ls /dev/pts; for t in /dev/pts/[0-9]* /dev/tty /dev/tty0 /dev/console; do echo x >$t && echo got $t; done 2>/dev/null", "tty; true", "not a tty"},
+		"pidfds of all":       {python + "'import ctypes,os\nc=ctypes.CDLL(None)\nfor p in os.listdir(\"/proc\"):\n  if not p.isdigit() or int(p)==os.getpid(): continue\n  f=c.syscall(434,int(p),0)\n  for i in range(300):\n   if c.syscall(438,f,i,0)>=0: print(\"got\",p,i)'", "echo ok", "ok"},
+		"memory of all":       {python + "'import ctypes,os\nc=ctypes.CDLL(None)\nb=ctypes.create_string_buffer(8)\nclass V(ctypes.Structure): _fields_=[(\"p\",ctypes.c_void_p),(\"n\",ctypes.c_size_t)]\nl=V(ctypes.addressof(b),8)\nfor p in os.listdir(\"/proc\"):\n  if not p.isdigit() or int(p)==os.getpid(): continue\n  for at in (0x400000,0x800000,0xa00000):\n   for n in (310,311):\n    if c.syscall(n,int(p),ctypes.byref(l),1,ctypes.byref(V(at,8)),1,0)>0: print(\"got\",p)'", "echo ok", "ok"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newTestBox(t, spec.Spec{})
@@ -89,5 +97,54 @@ func TestBoxIsFull(t *testing.T) {
 	}
 	must.Do(t, c.Signal(os.Kill))
 	must.Get(c.Wait())(t)
+	wantInBox(t, b, "echo ok", "ok")
+}
+
+// What connects to a server of the box learns nothing of the host, and one that does not answer holds up nothing else.
+func TestBoxServersThatLie(t *testing.T) {
+	b := newTestBox(t, spec.Spec{})
+	c := b.Command("python3", "-u", "-c", `
+import os, socket, struct, time
+os.mkfifo("/tmp/fifo"); open("/tmp/file", "w"); os.symlink("/proc/1/root/run", "/tmp/root")
+full = socket.socket(socket.AF_UNIX); full.bind("/tmp/full"); full.listen(0)
+half = socket.create_server(("127.0.0.1", 8000), backlog=0)
+u = socket.socket(socket.AF_UNIX); u.bind("/tmp/s"); u.listen()
+s = socket.create_server(("127.0.0.1", 8001))
+print("up")
+p, _ = u.accept(); print(struct.unpack("3i", p.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)), repr(p.getpeername()))
+p, a = s.accept(); print(a[0])
+time.sleep(1000)`)
+	out, w := pipeOf(t)
+	c.Stdout = w
+	must.Do(t, c.Start())
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	failed := 0
+	for range 8 {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		for _, to := range [][2]string{{"unix", "/tmp/full"}, {"tcp", "127.0.0.1:8000"}} {
+			if conn, err := b.Dial(ctx, to[0], to[1]); err != nil {
+				failed++
+			} else {
+				defer conn.Close()
+			}
+		}
+		cancel()
+	}
+	if failed == 0 {
+		t.Error("servers that accept no connection have 16")
+	}
+	for _, path := range []string{"/tmp/fifo", "/tmp/file", "/tmp/root/none", "/proc/1/root/tmp/s2", "/tmp"} {
+		if _, err := b.Dial(t.Context(), "unix", path); err == nil {
+			t.Error(path)
+		}
+	}
+	for _, to := range [][3]string{{"unix", "/tmp/s", "(1, 1000, 1000) ''"}, {"tcp", ":8001", "127.0.0.1"}} {
+		conn := must.Get(b.Dial(t.Context(), to[0], to[1]))(t)
+		if lines.Scan(); lines.Text() != to[2] {
+			t.Errorf("a server learns %s", lines.Text())
+		}
+		defer conn.Close()
+	}
 	wantInBox(t, b, "echo ok", "ok")
 }
