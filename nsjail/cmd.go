@@ -258,7 +258,7 @@ func (c *Cmd) enforced() map[string]spec.Text {
 	return nil
 }
 
-// Pid returns the host's pid of the jail's process 1, or 0 before Start.
+// Pid returns the host's pid of the jail's process 1, or 0 before Start; of a process of a box, its pid in the box.
 func (c *Cmd) Pid() int {
 	if r := c.running.Load(); r != nil {
 		return r.Pid

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -49,7 +48,7 @@ func (p *process) event(e Event) {
 	switch e.Type {
 	case "start":
 		p.mu.Lock()
-		p.id, p.pid, p.begun = e.ID, pidInBox(p.jail.Pid()), time.Now()
+		p.id, p.pid, p.begun = e.ID, p.jail.Pid(), time.Now()
 		p.mu.Unlock()
 		close(p.started)
 	case "stdout", "stderr":
@@ -191,23 +190,6 @@ func (p *process) named(name string) bool {
 
 func processEnded() *job.Refusal {
 	return refuse("sandbox", "process_ended", "", "the process has ended", "read its output, or start another one")
-}
-
-// pidInBox returns the number that a process of the host has in its own pid namespace, or 0 if it has ended:
-// proc_pid_status(5) NSpid.
-func pidInBox(pid int) int {
-	text, err := sys.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		return 0
-	}
-	_, numbers, _ := strings.Cut(string(text), "\nNSpid:")
-	numbers, _, _ = strings.Cut(numbers, "\n")
-	all := strings.Fields(numbers)
-	if len(all) == 0 {
-		return 0
-	}
-	n, _ := strconv.Atoi(all[len(all)-1]) // the kernel writes numbers
-	return n
 }
 
 // Bounds of the processes of one sandbox.
