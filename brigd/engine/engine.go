@@ -25,6 +25,7 @@ type Engine struct {
 	*parking
 	*needs
 	*processes
+	*ports
 
 	opened *opened
 	leases *lease.Leases
@@ -87,6 +88,7 @@ func assemble(o *Options, a *access, p *opened, k *shelf) *Engine {
 		chain: o.chain(jails), failed: o.JailFailed}
 	e.sandboxes = &sandboxes{b, o.Sandboxes, a, e.shares, e.snapshots, e.files, k, log, all, e.runs.live}
 	e.processes = &processes{e.runs, b, all, a}
+	e.ports = &ports{e.processes, l}
 	return e
 }
 

@@ -12,7 +12,7 @@ type call struct {
 	*front.Visit
 	route *route
 	id    string // of the path: a sandbox or a run
-	name  string // of the path: a process of a sandbox, by its pid, tag or id
+	name  string // of the path: a process of a sandbox, by its pid, tag or id; or a port
 	path  string // of a file, absolute, as the jail sees it
 	query url.Values
 	asked bool // the gate has been asked
@@ -35,6 +35,7 @@ type route struct {
 	stream       any        // a value of the type of events, if the answer is a stream of these
 	later        bool       // the answer may also be 202 and a RunInfo
 	open         bool       // without authentication, also by TCP
+	through      bool       // with any method, query and path below it: a server of a sandbox answers
 	fails        []int      // the statuses of further refusals, besides usual
 	level        slog.Level // of the line in the log
 	// handle returns the JSON answer, unless it has written another.

@@ -12,6 +12,7 @@ type handlers struct {
 	files     fileHandlers
 	tools     toolHandlers
 	search    searchHandlers
+	ports     portHandlers
 	changes   changeHandlers
 	offers    offerHandlers
 	meta      metaHandlers
@@ -26,6 +27,7 @@ func newHandlers(o *front.Options) *handlers {
 		files:     fileHandlers{o.Engine, o.Engine, o.MaxFile, o.BodyTime},
 		tools:     toolHandlers{o.Engine},
 		search:    searchHandlers{o.Engine},
+		ports:     portHandlers{o.Engine, o.BodyTime, portWait},
 		changes:   changeHandlers{o.Engine},
 		offers:    offerHandlers{o.Engine},
 		meta:      metaHandlers{of: o.Version, ready: o.Ready, details: o.Health, prometheus: o.Metrics},

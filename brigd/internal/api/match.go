@@ -27,18 +27,23 @@ func (c *call) match(routes []route) (found *route, other []string, bad error) {
 		if !ok {
 			continue
 		}
-		if !slices.Contains(other, rt.method) {
+		if rt.through {
+			other = throughMethods
+		} else if !slices.Contains(other, rt.method) {
 			other = append(other, rt.method)
 		}
-		if rt.method == method {
+		if rt.method == method || rt.through {
 			found, c.id, c.name = rt, at.id, at.name
-			if at.rest != nil {
+			if at.rest != nil && !rt.through {
 				c.path, bad = filePath(at.rest)
 			}
 		}
 	}
 	return found, other, bad
 }
+
+// throughMethods are those that a browser may be told of for a server that takes any.
+var throughMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
 // place is what a path names. rest holds the segments of the file's name, still encoded.
 type place struct {
@@ -94,6 +99,9 @@ func filePath(segments []string) (string, error) {
 
 // checkQuery refuses query parameters that the route does not have.
 func (c *call) checkQuery() error {
+	if c.route.through {
+		return nil
+	}
 	q, err := url.ParseQuery(c.R.URL.RawQuery)
 	if err != nil {
 		return no("request", "invalid_query", "query", "the query string cannot be read", "percent-encode the values")

@@ -100,7 +100,7 @@ func (rt *route) parameters() []object {
 	}
 	if strings.Contains(rt.path, "{name}") {
 		list = append(list, object{"name": "name", "in": "path", "required": true,
-			"description": "the pid, tag or id of a process",
+			"description": "the pid, tag or id of a process, or the number of a port",
 			"schema":      object{"type": "string", "pattern": front.ID.String()}})
 	}
 	if strings.Contains(rt.path, "{path}") {

@@ -21,6 +21,7 @@ import (
 type Engine struct {
 	Living // of a test that has some
 	fileTools
+	ports
 	Do      func(ctx context.Context, r *engine.Request, stream func(engine.Event)) *engine.Response
 	Deleted chan string // the ids of deleted sandboxes
 
@@ -41,7 +42,7 @@ type Box struct {
 // New returns an Engine whose runs are those of do.
 func New(do func(ctx context.Context, r *engine.Request, stream func(engine.Event)) *engine.Response) *Engine {
 	e := &Engine{Do: do, Deleted: make(chan string, 1000), Boxes: map[string]*Box{}, Snaps: map[string]*Box{}}
-	e.fileTools.of = e
+	e.fileTools.of, e.ports.of = e, e
 	return e
 }
 

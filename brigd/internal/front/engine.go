@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"net"
 	"time"
 
 	"brig/brigd/engine"
@@ -21,6 +22,7 @@ type Engine interface {
 	Files
 	FileTools
 	FileSearch
+	Ports
 }
 
 // Runner runs requests.
@@ -100,4 +102,10 @@ type FileSearch interface {
 	GrepFiles(ctx context.Context, c engine.Caller, id string, g *engine.Grep) (*engine.Found, error)
 	WatchFiles(ctx context.Context, c engine.Caller, id, path string, recursive bool,
 		tell func([]engine.Notice) error) error
+}
+
+// Ports connects to servers in sandboxes.
+type Ports interface {
+	Ports(c engine.Caller, id string) ([]engine.PortInfo, error)
+	DialPort(ctx context.Context, c engine.Caller, id string, port int) (net.Conn, error)
 }

@@ -40,6 +40,8 @@ var statuses = map[string]int{
 	"no_queue": 404, "key_reused": 422, "bad_key": 400, "bad_priority": 400, "not_queued": 400, "operator_only": 403,
 	"run_given_up": 500, "stream_broken": 500, "worker_gone": 503, "no_worker": 503,
 	"sandbox_gone": 410,
+	// codes of ports
+	"bad_port": 400, "port_closed": 502, "port_broken": 502, "port_silent": 504, "port_elsewhere": 501,
 	// temporary errors: see again
 	"queue_unavailable": 503,
 	"token_ledger":      503, "audit_unavailable": 503, "machine_full": 503,

@@ -1,12 +1,14 @@
 package front
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"regexp"
 	"runtime/debug"
@@ -139,6 +141,15 @@ func (v *Visit) FlushError() error {
 	v.writeTime(v.face.WriteTime)
 	defer v.writeTime(0)
 	return v.Control.Flush()
+}
+
+// Hijack supports http.ResponseController: the connection is no longer HTTP's.
+func (v *Visit) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := v.Control.Hijack()
+	if err == nil {
+		v.status, v.wrote = http.StatusSwitchingProtocols, true
+	}
+	return conn, rw, err
 }
 
 // Unwrap supports http.ResponseController.

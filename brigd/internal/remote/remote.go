@@ -44,6 +44,7 @@ type Engine struct {
 	front.Snapshotter // all but Snapshot
 	fileTools
 	processes
+	ports
 	runner front.Runner
 	hub    Hub
 	count  func(engine.Caller) *job.Refusal
@@ -62,7 +63,7 @@ func New(own front.Engine, hub Hub, count func(engine.Caller) *job.Refusal, rule
 		ExpectContinueTimeout: time.Hour}
 	e := &Engine{Offers: own, ChangeSets: own, Snapshotter: own, runner: own, hub: hub, count: count, rules: header,
 		client: http.Client{Transport: by}}
-	e.fileTools.at, e.processes.at = e, e
+	e.fileTools.at, e.processes.at, e.ports.at = e, e, e
 	return e
 }
 
