@@ -33,8 +33,10 @@ func (x *run) prepareInBox(ctx context.Context, l *life, stream bool) (context.C
 		}
 		x.ends = append(x.ends, leave)
 	}
-	<-l.up
-	if no = cmp.Or(l.ended(), x.inside(ctx, l)); no != nil {
+	if no = l.ready(); no == nil {
+		no = x.inside(ctx, l)
+	}
+	if no != nil {
 		return ctx, no
 	}
 	x.by = inner{l, x.process}
@@ -48,14 +50,13 @@ func (x *run) prepareInBox(ctx context.Context, l *life, stream bool) (context.C
 
 // ofTheBox refuses a request for what only the whole box can have.
 func ofTheBox(r *Request) *job.Refusal {
-	for field, is := range map[string]bool{"image": r.Image != "", "network": len(r.Network) > 0,
-		"mounts": len(r.Mounts) > 0, "memory": r.Memory != 0, "cpus": r.CPUs != 0} {
-		if is {
-			return bad("of_the_box", field, field+": all commands of a living sandbox share it",
-				"leave it out, and name it when the sandbox is made")
-		}
+	field := firstSet(set{"image", r.Image != ""}, set{"network", len(r.Network) > 0},
+		set{"mounts", len(r.Mounts) > 0}, set{"memory", r.Memory != 0}, set{"cpus", r.CPUs != 0})
+	if field == "" {
+		return nil
 	}
-	return nil
+	return bad("of_the_box", field, field+": all commands of a living sandbox share it",
+		"leave it out, and name it when the sandbox is made")
 }
 
 // inside fills in the Job of a command in a box: that of the box, with the command, variables and time of the request.

@@ -24,13 +24,14 @@ type life struct {
 	idle   idle.Clock
 
 	up     chan struct{} // closed when the box can be used
+	over   chan struct{} // closed when result is set
 	box    *nsjail.Box   // set before up is closed, as job is
 	job    *job.Job
 	result atomic.Pointer[Response] // of the box, once it has ended
 }
 
 func newLife(r *nsjail.Runner, idleTime time.Duration) *life {
-	l := &life{runner: r, up: make(chan struct{})}
+	l := &life{runner: r, up: make(chan struct{}), over: make(chan struct{})}
 	l.idle.After, l.idle.Freeze = idleTime, l.freeze
 	return l
 }
@@ -91,6 +92,15 @@ func (l *life) describe() *Life {
 		d.Usage = u
 	}
 	return d
+}
+
+// ready waits until the box can be used, and returns a refusal if it has ended.
+func (l *life) ready() *job.Refusal {
+	select {
+	case <-l.up:
+	case <-l.over:
+	}
+	return l.ended()
 }
 
 // ended returns the refusal of what needs the box, if that has ended.

@@ -13,14 +13,29 @@ func (r *SandboxRequest) checkLiving() *job.Refusal {
 	if r.Living {
 		return negative(amount{"memory", r.Memory < 0, "512m"}, amount{"cpus", r.CPUs < 0, "0.5"})
 	}
-	for field, is := range map[string]bool{"image": r.Image != "", "network": len(r.Network) > 0,
-		"memory": r.Memory != 0, "cpus": r.CPUs != 0, "env": len(r.Env) > 0} {
-		if is {
-			return bad("not_living", field, field+": it is for a living sandbox; each run in another one has its own",
-				`send "living": true, or leave it out`)
+	field := firstSet(set{"image", r.Image != ""}, set{"network", len(r.Network) > 0}, set{"memory", r.Memory != 0},
+		set{"cpus", r.CPUs != 0}, set{"env", len(r.Env) > 0})
+	if field == "" {
+		return nil
+	}
+	return bad("not_living", field, field+": it is for a living sandbox; each run in another one has its own",
+		`send "living": true, or leave it out`)
+}
+
+// set tells whether a field of a request is set.
+type set struct {
+	field string
+	is    bool
+}
+
+// firstSet returns the first field that is set, or "".
+func firstSet(fields ...set) string {
+	for _, f := range fields {
+		if f.is {
+			return f.field
 		}
 	}
-	return nil
+	return ""
 }
 
 // live makes the box of a living sandbox. It lives until the sandbox ends.
@@ -30,21 +45,20 @@ func (s *runs) live(ctx context.Context, c Caller, box *workspace.Sandbox, r *Sa
 		Network: r.Network, Memory: r.Memory, CPUs: r.CPUs, Env: r.Env, Sandbox: box.ID}}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.lives.all.Store(box.ID, l)
-	ended := make(chan struct{})
 	go func() {
 		defer cancel()
 		a := x.perform(own, nil)
 		a.Stdout, a.Stderr = "", ""
 		l.result.Store(a)
-		close(ended)
+		close(l.over)
 	}()
 	select {
 	case <-l.up:
 		return nil
-	case <-ended:
+	case <-l.over:
 	case <-ctx.Done():
 		cancel()
-		<-ended
+		<-l.over
 	}
 	return cmp.Or(l.result.Load().Error, refuse("sandbox", "not_started", "", "the box of the sandbox was not made"))
 }

@@ -252,7 +252,7 @@ func (s *processes) DeleteProcess(c Caller, id, name string) error {
 func (s *processes) FreezeSandbox(c Caller, id string) error {
 	l, _, no := s.life(c, id, "live")
 	if no == nil {
-		no = l.ended()
+		no = l.ready()
 	}
 	if no != nil {
 		return no

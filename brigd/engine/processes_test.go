@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"brig/brigd/policy"
+	"brig/brigd/share"
 	"brig/brigd/workspace"
 	"brig/internal/test/must"
 )
@@ -242,5 +244,23 @@ func TestManyProcesses(t *testing.T) {
 	}
 	if sum > maxOutput+1<<20 || n < 8 || n > 9 {
 		t.Error(sum, n)
+	}
+}
+
+// A box shows the shares of its sandbox, and policies that pin their sources decide the same about its commands.
+func TestLivingShares(t *testing.T) {
+	dir := t.TempDir()
+	must.Do(t, os.Chmod(dir, 0o777))
+	must.Do(t, os.Mkdir(dir+"/.git", 0o777))
+	p := must.Get(policy.Parse([]byte(`{"open":true,"shares":["code:rw"],"require":["seccomp"]}`)))(t)
+	e := must.Get(New(Options{Policies: []*policy.Policy{p}, Shares: []share.Share{{Name: "code", Dir: dir, Mode: "rw"}}}))(t)
+	defer e.Close()
+	box := livingBox(t, e, SandboxRequest{Mounts: []Mount{{Share: "code", Target: "/code"}}})
+	r := e.Run(t.Context(), Caller{}, &Request{Sandbox: box.ID, Cmd: []string{"sh", "-c", "echo x >/code/f; cat /code/f"}}, nil)
+	if r.Stdout != "x\n" {
+		t.Errorf("%+v %+v", r, r.Error)
+	}
+	if text := must.Get(os.ReadFile(dir + "/f"))(t); string(text) != "x\n" {
+		t.Errorf("%q", text)
 	}
 }

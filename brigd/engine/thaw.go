@@ -10,8 +10,7 @@ import (
 
 // enter begins a use of the box, until leave is called.
 func (l *life) enter() (leave func(), no *job.Refusal) {
-	<-l.up
-	if no := l.ended(); no != nil {
+	if no := l.ready(); no != nil {
 		return nil, no
 	}
 	if err := l.idle.Enter(); err != nil {
