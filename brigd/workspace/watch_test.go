@@ -252,6 +252,7 @@ func TestWatchEnds(t *testing.T) {
 			}
 			s.stop()
 		}
+		settled(t, files, routines)
 		s := watching(t, w, "/work", true)
 		tree.Close()
 		if err := <-s.done; err != nil || !strings.HasSuffix(s.text(), "end \n") {

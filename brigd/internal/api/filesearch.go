@@ -8,7 +8,14 @@ import (
 )
 
 // searchHandlers answer requests that find files of sandboxes.
-type searchHandlers struct{ files front.FileSearch }
+type searchHandlers struct {
+	files   front.FileSearch
+	watches *front.Budget
+}
+
+// maxWatches is the number of watches at a time. A caller has at most a quarter of what the others leave. A user of the
+// kernel has 128 instances of inotify(7), of which other programs of the operator's need some.
+const maxWatches = 64
 
 func (h *searchHandlers) glob(c *call) (any, error) {
 	most, err := c.most()

@@ -26,7 +26,7 @@ func newHandlers(o *front.Options) *handlers {
 		processes: processHandlers{o.Engine, o.Gate, o.BodyTime},
 		files:     fileHandlers{o.Engine, o.Engine, o.MaxFile, o.BodyTime},
 		tools:     toolHandlers{o.Engine},
-		search:    searchHandlers{o.Engine},
+		search:    searchHandlers{o.Engine, front.NewBudget(maxWatches, 4)},
 		ports:     portHandlers{o.Engine, o.BodyTime, portWait},
 		changes:   changeHandlers{o.Engine},
 		offers:    offerHandlers{o.Engine},

@@ -30,6 +30,11 @@ func (h *searchHandlers) watch(c *call) (any, error) {
 	if kind == jsonType {
 		kind = ndjsonType
 	}
+	if !h.watches.Take(c.Caller.Key(), 1) {
+		return nil, no("quota", "too_many_watches", "watches", "as many watches go on as may, or as this caller may have",
+			"end a watch that is not needed any more: close its connection")
+	}
+	defer h.watches.Take(c.Caller.Key(), -1)
 	ctx, cancel := context.WithCancelCause(c.R.Context())
 	defer cancel(nil)
 	if ending, ok := ctx.Value(endingKey{}).(context.Context); ok {

@@ -110,3 +110,33 @@ func TestWatchOfAServerThatEnds(t *testing.T) {
 		t.Errorf("%v, %q", took, last)
 	}
 }
+
+// One caller leaves watches to others, and one that has ended is free again.
+func TestWatchesAreShared(t *testing.T) {
+	g := newRig(t, Options{Engine: newFake()})
+	alice, bob := []string{"X-Agent-Id", "alice"}, []string{"X-Agent-Id", "bob"}
+	at := g.newBox(alice...)
+	var all []*http.Response
+	for range maxWatches / 4 {
+		r, lines := g.watch(at+"/watch", alice...)
+		if lines.Scan(); r.StatusCode != 200 {
+			t.Fatal(r.Status, lines.Text())
+		}
+		all = append(all, r)
+	}
+	g.refused(429, "too_many_watches", "GET", at+"/watch", "", alice...)
+	if r, _ := g.watch(g.newBox(bob...)+"/watch", bob...); r.StatusCode != 200 {
+		t.Error(r.Status)
+	}
+	all[0].Body.Close() // of what bob leaves, a quarter is one less
+	all[1].Body.Close()
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		r, _ := g.watch(at+"/watch", alice...)
+		if r.StatusCode == 200 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal(r.Status)
+		}
+	}
+}
