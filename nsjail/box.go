@@ -108,7 +108,8 @@ func (b *Box) within() *within { return &within{b.jail.Pid(), b.why, b.kills, b.
 func (b *Box) run() *running { return b.jail.running.Load() }
 
 // Freeze stops all processes of the box until Thaw: by the freezer of its control group, or else, which a process that
-// a parent of its own continues escapes, by SIGSTOP. No command can be started meanwhile.
+// a parent of its own continues escapes, by SIGSTOP. No command can be started meanwhile. The time counts neither for
+// Limits.Wall nor for Limits.Idle.
 func (b *Box) Freeze() error { return b.freeze(true) }
 
 // Thaw lets the processes of a frozen box go on.
@@ -131,7 +132,26 @@ func (b *Box) freeze(on bool) error {
 		}
 	}
 	b.frozen.Store(on)
+	for _, w := range b.clocks() {
+		if on {
+			w.hold()
+		} else {
+			w.release()
+		}
+	}
 	return nil
+}
+
+// clocks returns those of the box and of its processes: the time for which it is frozen counts for none of them.
+func (b *Box) clocks() []*watch {
+	list := []*watch{&b.run().watch}
+	jails := &b.runner.jails
+	jails.mu.Lock()
+	defer jails.mu.Unlock()
+	for r := range jails.jails {
+		list = append(list, &r.watch)
+	}
+	return list
 }
 
 // Usage returns what the box uses now: the figures of its control group. It returns nil without one, and

@@ -273,6 +273,37 @@ func TestBoxFreezes(t *testing.T) {
 	}
 }
 
+// The time for which a box is frozen counts neither for the wall clock, its own and a process's, nor for silence.
+func TestBoxClocksStand(t *testing.T) {
+	const limit = 300 * time.Millisecond
+	for name, limits := range map[string]spec.Limits{"wall": {Wall: spec.Duration(limit)}, "idle": {Idle: spec.Duration(limit)}} {
+		b := newTestBox(t, spec.Spec{Limits: spec.Limits{Wall: spec.Duration(10 * limit)}})
+		c := b.Command("sleep", "1000")
+		c.Spec.Limits.Wall, c.Spec.Limits.Idle = limits.Wall, limits.Idle
+		must.Do(t, c.Start())
+		begun := time.Now()
+		must.Do(t, b.Freeze())
+		must.Do(t, b.Freeze()) // once more is no other time
+		time.Sleep(2 * limit)
+		if n := len(b.Processes()); n != 1 {
+			t.Error(name, "it has ended while it was frozen")
+		}
+		must.Do(t, b.Thaw())
+		r := must.Get(c.Wait())(t)
+		if took := time.Since(begun); r.Status != StatusTimeout || took < 5*limit/2 || !slices.Contains(r.LimitsHit, name) {
+			t.Error(name, r.Status, r.LimitsHit, took)
+		}
+	}
+	b := newTestBox(t, spec.Spec{Limits: spec.Limits{Wall: spec.Duration(4 * limit)}})
+	must.Do(t, b.Freeze())
+	time.Sleep(5 * limit)
+	must.Do(t, b.Thaw())
+	wantInBox(t, b, "echo alive", "alive")
+	if r := must.Get(b.Wait())(t); r.Status != StatusTimeout {
+		t.Error(r.Status)
+	}
+}
+
 func TestBoxEnds(t *testing.T) {
 	t.Run("wall", func(t *testing.T) {
 		b := newTestBox(t, spec.Spec{Limits: spec.Limits{Wall: spec.Duration(100 * time.Millisecond)}})

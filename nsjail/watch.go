@@ -35,7 +35,7 @@ func (w *watch) start(ctx context.Context, began time.Time) {
 	timers := &w.ender.timers
 	if w.plan.Wall > 0 {
 		left := time.Duration(w.plan.Wall) - time.Since(began)
-		timers.Start(&timers.Wall, left, func() { w.ender.endFor(endedWall) })
+		timers.StartWall(left, func() { w.ender.endFor(endedWall) })
 	}
 	w.stopCtx = context.AfterFunc(ctx, func() { w.ender.endFor(endedCancel) })
 }
@@ -68,14 +68,22 @@ func (w *watch) end() {
 
 // checkIdle ends the jail if it has been silent for too long, and otherwise sets the timer again.
 func (w *watch) checkIdle() {
-	quiet := w.meter.quiet()
+	timers, quiet := &w.ender.timers, w.meter.quiet()
+	if timers.Held() {
+		quiet = 0 // release counts what has passed before
+	}
 	if quiet >= w.meter.idle {
 		w.ender.endFor(endedIdle)
 		return
 	}
-	timers := &w.ender.timers
 	timers.Start(&timers.Idle, w.meter.idle-quiet, w.checkIdle)
 }
+
+// hold stops the clocks of the whole time and of silence.
+func (w *watch) hold() { w.ender.timers.Hold() }
+
+// release lets them go on.
+func (w *watch) release() { w.meter.last.Add(w.ender.timers.Release().Nanoseconds()) }
 
 // checkCPU ends the jail if its group has used the processor time in this run. Otherwise it checks again at the
 // earliest time at which that can be true, with all processors busy.

@@ -23,6 +23,8 @@ type life struct {
 	procs  procTable
 	idle   idle.Clock
 
+	spent spent
+
 	up     chan struct{} // closed when the box can be used
 	over   chan struct{} // closed when result is set
 	box    *nsjail.Box   // set before up is closed, as job is
@@ -32,7 +34,7 @@ type life struct {
 
 func newLife(r *nsjail.Runner, idleTime time.Duration) *life {
 	l := &life{runner: r, up: make(chan struct{}), over: make(chan struct{})}
-	l.idle.After, l.idle.Freeze = idleTime, l.freeze
+	l.idle.After, l.idle.Freeze, l.idle.Works = idleTime, l.freeze, l.works
 	return l
 }
 

@@ -69,8 +69,8 @@ type Options struct {
 	SaveEvery time.Duration
 	// Pool, if set, keeps the snapshots, in place of Store and of memory.
 	Pool Pool
-	// BoxIdle is the time after which a living sandbox is frozen that no call uses and whose processes write nothing; 0 is
-	// never.
+	// BoxIdle is the time after which a living sandbox is frozen that no call uses and whose processes neither write nor
+	// work; 0 is never.
 	BoxIdle time.Duration
 	// StoreFailed, if set, is called when a sandbox, snapshot or change set cannot be saved, restored or removed.
 	StoreFailed func(id, what string, err error)

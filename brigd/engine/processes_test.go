@@ -125,6 +125,24 @@ func TestIdleBoxFreezes(t *testing.T) {
 	}
 }
 
+// A box whose processes work is not frozen, though they write nothing.
+func TestBusyBoxGoesOn(t *testing.T) {
+	e := must.Get(New(Options{BoxIdle: 300 * time.Millisecond}))(t)
+	defer e.Close()
+	box := livingBox(t, e, SandboxRequest{})
+	p := must.Get(e.StartProcess(t.Context(), Caller{}, box.ID, &ProcessRequest{Timeout: Seconds(3 * time.Second),
+		Shell: "while :; do :; done"}, nil))(t)
+	l := e.processes.lives.of(box.ID)
+	for <-l.procs.find(p.ID).started; l.procs.find(p.ID).running(); time.Sleep(10 * time.Millisecond) {
+		if l.idle.Frozen() {
+			t.Fatal("frozen at work")
+		}
+	}
+	for !l.idle.Frozen() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // A terminal has a size, echoes, and takes Ctrl-C.
 func TestProcessTerminal(t *testing.T) {
 	e := must.Get(New(Options{}))(t)

@@ -53,8 +53,8 @@ func (b *Sandboxes) flags() []cli.Flag {
 		{Name: "sandbox-save", Path: "sandboxes.save_every", Args: "TIME", To: &b.SaveEvery, Min: 0.1, Max: maxTime,
 			Help: "how often a changed sandbox is saved; a kill loses what was written since"},
 		{Name: "box-idle", Path: "sandboxes.box_idle", Args: "TIME", To: &b.BoxIdle, Max: maxTime,
-			Help: "the time after which a living sandbox is frozen that no call uses and whose processes write nothing; 0 " +
-				"is never"},
+			Help: "the time after which a living sandbox is frozen that no call uses and whose processes neither write nor " +
+				"work; 0 is never"},
 	}
 }
 

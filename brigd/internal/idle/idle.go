@@ -9,7 +9,9 @@ import (
 
 // Clock freezes a box that nobody has used for some time. What uses it enters first, and thaws it.
 type Clock struct {
-	After  time.Duration // 0 is never
+	After time.Duration // 0 is never
+	// Works reports whether the box has done something, of which nobody is told, since it was asked last; nil is never.
+	Works  func() bool
 	Freeze func(on bool) error
 
 	mu    sync.Mutex
@@ -53,6 +55,7 @@ func (i *Clock) Touch() {
 func (i *Clock) touched() {
 	i.last = time.Now()
 	if i.timer == nil && i.After > 0 && !i.over {
+		i.worked() // from now on
 		i.timer = time.AfterFunc(i.After, i.look)
 	}
 }
@@ -66,12 +69,17 @@ func (i *Clock) look() {
 	case i.over || i.still || i.users > 0: // the last Leave starts the clock again
 		i.timer = nil
 	case quiet < i.After:
+		i.worked()
 		i.timer.Reset(i.After - quiet)
+	case i.worked():
+		i.timer.Reset(i.After)
 	default:
 		i.timer = nil
 		i.still = i.Freeze(true) == nil // one that cannot be frozen goes on
 	}
 }
+
+func (i *Clock) worked() bool { return i.Works != nil && i.Works() }
 
 // Stop freezes the box now, unless something uses it.
 func (i *Clock) Stop() error {

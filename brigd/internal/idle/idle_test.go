@@ -45,6 +45,24 @@ func TestClock(t *testing.T) {
 	}
 }
 
+// What works is not frozen, though nobody uses it.
+func TestWorks(t *testing.T) {
+	s := &still{states: make(chan bool, 9)}
+	asked := make(chan bool)
+	c := &Clock{After: time.Millisecond, Freeze: s.freeze, Works: func() bool { return <-asked }}
+	go c.Touch()
+	for range 4 { // the first when the clock starts
+		asked <- true
+	}
+	if len(s.states) > 0 {
+		t.Error("frozen at work")
+	}
+	asked <- false
+	if !<-s.states || !c.Frozen() {
+		t.Error("not frozen")
+	}
+}
+
 // Without a time it is frozen only on demand, and what cannot be thawed cannot be used.
 func TestStop(t *testing.T) {
 	s := &still{states: make(chan bool, 9)}
