@@ -164,7 +164,7 @@ func TestJailRaces(t *testing.T) {
 			}
 		}
 		got, err := tryRead(tree, "d/f")
-		if count(t, done, "read", err); strings.Trim(got, "insideput") != "" { // the payload writes while it is read
+		if count(t, done, "read", err); strings.Trim(got, "insdeput") != "" { // the payload writes while it is read
 			t.Errorf("read %q", got)
 		}
 		if got, err = tryRead(tree, "d/passwd"); got != "" {
