@@ -41,7 +41,7 @@ func (p *Passage) Serve(v *front.Visit) (err error) {
 		_ = v.Control.EnableFullDuplex() // without it the server must take the body before it answers
 	}
 	proxy := &httputil.ReverseProxy{Transport: p.transport(), FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
-		Rewrite: p.rewrite,
+		Rewrite: p.rewrite, BufferPool: buffers{},
 		ModifyResponse: func(r *http.Response) error {
 			v.Taken = true // the rest of the body may come while the answer goes
 			p.clean(v.Header(), r)
@@ -51,6 +51,17 @@ func (p *Passage) Serve(v *front.Visit) (err error) {
 	proxy.ServeHTTP(v, &in)
 	return err
 }
+
+// buffers has those for bodies. They are larger than net/http's: each piece is flushed, and has a time limit.
+type buffers struct{}
+
+var free = sync.Pool{New: func() any { return new([256 << 10]byte) }}
+
+// Get implements httputil.BufferPool.
+func (buffers) Get() []byte { return free.Get().(*[256 << 10]byte)[:] }
+
+// Put implements httputil.BufferPool.
+func (buffers) Put(b []byte) { free.Put((*[256 << 10]byte)(b)) }
 
 // transport returns one for a single request: no connection is shared between callers.
 func (p *Passage) transport() http.RoundTripper {
