@@ -68,7 +68,7 @@ func TestBoxStopsTheNext(t *testing.T) {
 	b := newTestBox(t, spec.Spec{})
 	c := b.Command("python3", "-c", "import os,signal\nwhile 1:\n try: os.kill(-1, signal.SIGSTOP)\n except OSError: pass")
 	must.Do(t, c.Start())
-	for range 20 {
+	for range 5 {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		_, err := b.CommandContext(ctx, "true").Run()
 		if cancel(); err != nil && !errors.Is(err, context.DeadlineExceeded) {

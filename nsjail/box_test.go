@@ -275,7 +275,7 @@ func TestBoxFreezes(t *testing.T) {
 
 // The time for which a box is frozen counts neither for the wall clock, its own and a process's, nor for silence.
 func TestBoxClocksStand(t *testing.T) {
-	const limit = 300 * time.Millisecond
+	const limit = 200 * time.Millisecond
 	for name, limits := range map[string]spec.Limits{"wall": {Wall: spec.Duration(limit)}, "idle": {Idle: spec.Duration(limit)}} {
 		b := newTestBox(t, spec.Spec{Limits: spec.Limits{Wall: spec.Duration(10 * limit)}})
 		c := b.Command("sleep", "1000")
