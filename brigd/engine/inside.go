@@ -5,10 +5,8 @@ import (
 	"cmp"
 	"context"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
-	"time"
 
 	"brig/brigd/audit"
 	"brig/brigd/job"
@@ -42,10 +40,7 @@ func (x *run) prepareInBox(ctx context.Context, l *life, stream bool) (context.C
 	x.by = inner{l, x.process}
 	x.job.Ended = r.Ended
 	x.requests.decide(c, x.job, r, stream)
-	ctx, end := x.leases.Lend(ctx, c.Grant.verified(), x.job, time.Now())
-	x.ends = append(x.ends, end)
-	x.grants.spend(c, x.job)
-	return ctx, x.job.Verdict.Refusal
+	return x.lend(ctx)
 }
 
 // ofTheBox refuses a request for what only the whole box can have.
@@ -66,11 +61,7 @@ func (x *run) inside(ctx context.Context, l *life) *job.Refusal {
 	s := &j.Spec
 	s.Args, s.TTY = slices.Clone(r.Cmd), x.process != nil && x.process.tty
 	s.Workdir = cmp.Or(r.Cwd, s.Workdir)
-	for _, vars := range []map[string]string{r.Env, r.Secrets} {
-		for _, name := range slices.Sorted(maps.Keys(vars)) {
-			s.Env = append(s.Env, name+"="+vars[name])
-		}
-	}
+	s.Env = append(s.Env, r.variables()...)
 	base := x.requests.defaults.base()
 	ownLimits(&s.Limits, &base.Limits)
 	s.Limits.Wall = least(r.Timeout, s.Limits.Wall)

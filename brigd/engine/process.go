@@ -72,7 +72,7 @@ func (p *process) attach(c *nsjail.Cmd) {
 	p.jail = c
 }
 
-// resized gives the terminal its size: ioctl_tty(2) TIOCSWINSZ. The caller holds the lock.
+// resized sets the size of the terminal: ioctl_tty(2) TIOCSWINSZ. The caller holds the lock.
 func (p *process) resized() error {
 	return sys.Control(p.master, func(fd int) error {
 		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ,

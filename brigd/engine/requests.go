@@ -28,11 +28,7 @@ func (q *requests) job(c Caller, r *Request) (*job.Job, *job.Refusal) {
 	}
 	s := &j.Spec
 	s.Args, s.Workdir = slices.Clone(r.Cmd), r.Cwd
-	for _, vars := range []map[string]string{r.Env, r.Secrets} {
-		for _, name := range slices.Sorted(maps.Keys(vars)) {
-			s.Env = append(s.Env, name+"="+vars[name])
-		}
-	}
+	s.Env = append(s.Env, r.variables()...)
 	if no := q.images.choose(c, j, r.Image); no != nil {
 		return j, no
 	}
@@ -49,6 +45,16 @@ func (q *requests) job(c Caller, r *Request) (*job.Job, *job.Refusal) {
 		no = inlineFiles(s, r.Files)
 	}
 	return j, no
+}
+
+// variables returns the request's own, as entries of Spec.Env.
+func (r *Request) variables() (list []string) {
+	for _, vars := range []map[string]string{r.Env, r.Secrets} {
+		for _, name := range slices.Sorted(maps.Keys(vars)) {
+			list = append(list, name+"="+vars[name])
+		}
+	}
+	return list
 }
 
 // prepare returns a Job for a request, without its sandbox, mounts and streams.

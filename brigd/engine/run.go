@@ -140,10 +140,15 @@ func (x *run) prepare(ctx context.Context, stream bool) (context.Context, *job.R
 	} else {
 		x.requests.languages.show(j)
 	}
-	ctx, end := x.leases.Lend(ctx, c.Grant.verified(), j, time.Now())
+	return x.lend(ctx)
+}
+
+// lend makes the run end with the token of its caller, and counts it in the token's ledger.
+func (x *run) lend(ctx context.Context) (context.Context, *job.Refusal) {
+	ctx, end := x.leases.Lend(ctx, x.caller.Grant.verified(), x.job, time.Now())
 	x.ends = append(x.ends, end)
-	x.grants.spend(c, j)
-	return ctx, j.Verdict.Refusal
+	x.grants.spend(x.caller, x.job)
+	return ctx, x.job.Verdict.Refusal
 }
 
 // release releases what the run holds, the last first.

@@ -20,7 +20,7 @@ func (l *life) works() bool {
 	before := l.spent
 	l.spent = spent{takenBy(l.box.Pid()), time.Now()}
 	taken := l.spent.time - before.time
-	// less than before is of a process that has ended, and for which nobody has waited
+	// The sum falls if a process has ended that its parent has not waited for: something has happened.
 	return taken < 0 || 100*taken > l.spent.at.Sub(before.at)
 }
 

@@ -1,4 +1,4 @@
-// Package idle decides when something that nobody uses stands still.
+// Package idle decides when to freeze a box that is not in use.
 package idle
 
 import (
@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Clock freezes a box that nobody has used for some time. What uses it enters first, and thaws it.
+// Clock freezes a box that has not been used for some time. Whoever uses the box calls Enter first, which thaws it.
 type Clock struct {
 	After time.Duration // 0 is never
-	// Works reports whether the box has done something, of which nobody is told, since it was asked last; nil is never.
+	// Works reports whether the box has used the processor since the last call; nil is never.
 	Works  func() bool
 	Freeze func(on bool) error
 

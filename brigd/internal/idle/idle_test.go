@@ -20,7 +20,7 @@ func (s *still) freeze(on bool) error {
 	return nil
 }
 
-// What nobody uses is frozen after some time, and thawed by the next use.
+// A box is frozen when it has not been used for some time, and thawed by the next use.
 func TestClock(t *testing.T) {
 	s := &still{states: make(chan bool, 9)}
 	c := &Clock{After: time.Millisecond, Freeze: s.freeze}
@@ -45,7 +45,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// What works is not frozen, though nobody uses it.
+// A box that is not in use, but works, is not frozen.
 func TestWorks(t *testing.T) {
 	s := &still{states: make(chan bool, 9)}
 	asked := make(chan bool)

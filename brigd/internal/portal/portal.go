@@ -1,5 +1,5 @@
-// Package portal passes HTTP requests in to servers that nobody trusts. What such a server answers may not act on the
-// origin at which brigd is called, and learns nothing of who calls but the request itself.
+// Package portal passes HTTP requests in to untrusted servers of a sandbox. What such a server answers may not act on
+// the origin at which brigd is called, and the server learns nothing of the caller but the request itself.
 package portal
 
 import (
