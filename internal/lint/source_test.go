@@ -191,6 +191,25 @@ func TestNoExitBelowCmd(t *testing.T) {
 	}
 }
 
+// TestProcessIsItsCallers: a library sets nothing that the whole process shares: files that others make at that moment
+// get other modes, and two callers restore each other's.
+func TestProcessIsItsCallers(t *testing.T) {
+	shared := []string{"Umask", "Chdir", "Fchdir", "Chroot"}
+	for _, s := range sources(t) {
+		if strings.HasPrefix(s.path, "cmd/") || strings.HasPrefix(s.path, "internal/test/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && slices.Contains([]string{"os", "unix", "syscall"}, x.Name) && slices.Contains(shared, sel.Sel.Name) {
+					t.Errorf("%s: %s.%s", s.fset.Position(sel.Pos()), x.Name, sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
 func TestEverythingExportedHasADocComment(t *testing.T) {
 	docs := map[string]bool{}
 	for _, s := range sources(t) {

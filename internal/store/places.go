@@ -1,7 +1,9 @@
 package store
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/internal/owned"
 	"brig/internal/sys"
 )
 
@@ -108,14 +111,8 @@ func ParentMode() os.FileMode {
 // Make makes a directory of brig's own with a mode, and those above it with ParentMode. It fails where StateDir is
 // in a directory for everybody and another user was faster.
 func Make(dir string, mode os.FileMode) error {
-	keepOwn()
-	if err := os.MkdirAll(filepath.Dir(dir), ParentMode()); err != nil {
+	if err := makeAll(dir, mode); err != nil {
 		return err
-	}
-	if err := os.Mkdir(dir, mode); err != nil {
-		if info, _ := os.Stat(dir); info == nil || !info.IsDir() {
-			return err
-		}
 	}
 	for _, tmp := range tempDirs {
 		if own := ownTemp(tmp); sys.Under(dir, own) && os.Geteuid() != 0 {
@@ -125,8 +122,34 @@ func Make(dir string, mode os.FileMode) error {
 	return nil
 }
 
-// keepOwn has this process make directories that it can use itself, whatever umask(2) it was started with.
-func keepOwn() { unix.Umask(unix.Umask(0o077) &^ 0o700) }
+// makeAll makes a directory and those above it, each such that this process can use it whatever umask(2) it was started
+// with. The mask is the whole process's: it is not touched, since others make files meanwhile.
+func makeAll(dir string, mode os.FileMode) error {
+	err := os.Mkdir(dir, mode)
+	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
+		if err = makeAll(filepath.Dir(dir), ParentMode()); err == nil {
+			err = os.Mkdir(dir, mode)
+		}
+	}
+	if err == nil {
+		return lendAll(dir)
+	}
+	if info, _ := os.Stat(dir); info != nil && info.IsDir() { // its mode is somebody's choice
+		return nil
+	}
+	return err
+}
+
+// lendAll adds what a umask has taken from the owner of a new directory.
+func lendAll(dir string) error {
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: dir, Err: err}
+	}
+	defer unix.Close(fd)
+	_, err = owned.Lend(fd, 0o700)
+	return err
+}
 
 // added are the directories of Protect.
 var added struct {

@@ -4,8 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestStateDir: an ordinary user's state is in a directory that only this user can write to.
@@ -50,5 +54,63 @@ func TestStateDir(t *testing.T) {
 	check(Make(filepath.Join(ownTemp(sticky), "cow"), 0o700))
 	if err := Make(filepath.Join(ownTemp(squatted), "cow"), 0o700); err == nil || !strings.Contains(err.Error(), "must be a directory of yours") {
 		t.Errorf("a directory that others may write to: %v", err)
+	}
+}
+
+// TestMakeLeavesTheUmask: many make directories at once, and others make files meanwhile: umask(2) is the whole process's.
+func TestMakeLeavesTheUmask(t *testing.T) {
+	defer unix.Umask(unix.Umask(0o022))
+	dir := t.TempDir()
+	var group sync.WaitGroup
+	for i := range 8 {
+		own := filepath.Join(dir, strconv.Itoa(i))
+		group.Go(func() {
+			for j := range 200 {
+				if err := Make(filepath.Join(own, strconv.Itoa(j)), 0o700); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		group.Go(func() {
+			for j := range 200 {
+				name := own + "-" + strconv.Itoa(j)
+				err := os.WriteFile(name, nil, 0o644) //nolint:gosec // the mode is what the test is about
+				if info, serr := os.Stat(name); err != nil || serr != nil || info.Mode() != 0o644 {
+					t.Error(info, err, serr)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if now := unix.Umask(0o022); now != 0o022 {
+		t.Errorf("the umask is %#o afterwards", now)
+	}
+}
+
+// TestMakeUnderAnyUmask: the directories are of use to this user even if umask(2) takes its own rights.
+func TestMakeUnderAnyUmask(t *testing.T) {
+	for _, mask := range []int{0o777, 0o277, 0o077, 0o022, 0} {
+		top := t.TempDir()
+		was := unix.Umask(mask)
+		err := Make(filepath.Join(top, "a", "b", "c"), 0o700)
+		again := Make(filepath.Join(top, "a", "b", "c"), 0o700)
+		unix.Umask(was)
+		if err != nil || again != nil {
+			t.Fatalf("umask %#o: %v, %v", mask, err, again)
+		}
+		for name, want := range map[string]os.FileMode{"a": ParentMode()&^os.FileMode(mask) | 0o700, "a/b/c": 0o700} {
+			if info, err := os.Stat(filepath.Join(top, name)); err != nil || info.Mode().Perm() != want {
+				t.Errorf("umask %#o: %s is %v, %v; want %v", mask, name, info.Mode(), err, want)
+			}
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "below")} {
+		if err := Make(dir, 0o700); err == nil {
+			t.Errorf("%s is made where a file is", dir)
+		}
 	}
 }

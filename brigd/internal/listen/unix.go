@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"brig/internal/owned"
 	"brig/internal/sys"
 
 	"golang.org/x/sys/unix"
@@ -93,26 +94,21 @@ func ListenUnix(ctx context.Context, o UnixOptions) (*Unix, error) {
 	if err != nil {
 		return nil, errors.Join(err, u.release())
 	}
-	mode := uint32(0o600)
-	if len(o.UIDs) > 0 {
-		mode = 0o666
-	}
 	c := net.ListenConfig{Control: func(_, _ string,
 		raw syscall.RawConn) error { // between socket(2) and bind(2), which keeps the mode
 		var mErr error
-		err := raw.Control(func(fd uintptr) { mErr = unix.Fchmod(int(fd), mode) })
+		err := raw.Control(func(fd uintptr) { mErr = unix.Fchmod(int(fd), 0o600) })
 		return errors.Join(err, mErr)
 	}}
-	var mask int
-	if len(o.UIDs) > 0 { // umask(2) would reduce the mode; nothing else creates files yet
-		mask = unix.Umask(0)
-	}
 	l, err := c.Listen(ctx, "unix", u.held())
-	if len(o.UIDs) > 0 {
-		unix.Umask(mask)
-	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, reason(err)), u.release())
+	}
+	if len(o.UIDs) > 0 {
+		err = u.open()
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close(), u.release())
 	}
 	u.Listener = guard(l, o)
 	return u, nil
@@ -134,6 +130,19 @@ func (u *Unix) Remove() error {
 // held returns a path of the socket by way of the open directory, so that a directory put in its place has no effect.
 func (u *Unix) held() string {
 	return "/proc/self/fd/" + strconv.Itoa(int(u.dir.Fd())) + "/" + filepath.Base(u.path)
+}
+
+// open lets every user reach the socket. umask(2), which would do so for bind(2), is the whole process's.
+func (u *Unix) open() error {
+	fd, err := unix.Openat(int(u.dir.Fd()), filepath.Base(u.path), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err == nil {
+		defer unix.Close(fd)
+		err = owned.Chmod(fd, 0o666)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: its mode cannot be set: %w", u.path, err)
+	}
+	return nil
 }
 
 // hold opens the directory and takes the lock.
