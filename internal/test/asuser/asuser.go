@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +31,7 @@ const (
 // Main runs the suite as root and as a user, and after Delegate once more, and returns the exit code. Each setup runs
 // before both, as the caller, and may leave files in Dir.
 func Main(m *testing.M, setup ...func(dir string) error) (code int) {
+	syscall.Umask(0o022) // a caller's 077 would hide the tests' files from the jail
 	err := enter()
 	if Second() && err == nil {
 		return m.Run()
@@ -112,7 +114,7 @@ func prepare(dir string, setup []func(string) error) error {
 		err = os.Chmod(dir, 0o755)
 	}
 	if err == nil {
-		err = os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS(filepath.Join(root, "testdata")))
+		err = copyTree(filepath.Join(dir, "testdata"), filepath.Join(root, "testdata"))
 	}
 	for _, f := range setup {
 		if err == nil {
@@ -148,6 +150,28 @@ func run(dir string, args []string, files []*os.File, env ...string) (code int, 
 		return max(exit.ExitCode(), 1), nil
 	}
 	return 0, err
+}
+
+// copyTree copies a directory such that everybody may read it, whatever umask(2) the checkout was made with.
+func copyTree(to, from string) error {
+	err := os.CopyFS(to, os.DirFS(from))
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Type()&fs.ModeSymlink != 0 {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o644)
+		if info.Mode()&0o100 != 0 {
+			mode = 0o755
+		}
+		return os.Chmod(path, mode)
+	})
 }
 
 func copyFile(from, to string) error {
