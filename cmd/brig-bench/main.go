@@ -18,6 +18,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	syscall.Umask(0o022) // other users' jails read the roots that are made here
 	if len(os.Args) > 1 && (os.Args[1] == load.Subcommand || os.Args[1] == measure.Subcommand) {
 		os.Exit(hidden(ctx, os.Args[1], os.Args[2:]))
 	}
