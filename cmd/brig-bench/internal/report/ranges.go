@@ -10,16 +10,13 @@ import (
 	"brig/internal/words"
 )
 
-// references are the tools that Markdown compares the others with, where a table has them.
-var references = []string{"no jail", "bubblewrap", "runc", "direct loopback", "slirp4netns", "the Runner itself"}
-
 // span writes the least and the largest of some figures.
 func span(figures []float64) string {
 	low, high := number(slices.Min(figures)), number(slices.Max(figures))
 	if low == high {
 		return low
 	}
-	return low + " to " + high
+	return low + "–" + high
 }
 
 // against returns the range of a row's ratio to another: both are of the same run. It is empty where either has no
@@ -58,7 +55,8 @@ func head(b *strings.Builder, cells ...string) {
 	b.WriteString(strings.Repeat("|---", len(cells)) + "|\n")
 }
 
-// Markdown writes the tables of several runs: ranges of medians and of their ratios.
+// Markdown writes the tables of several runs: ranges of medians. Tables without an X that are about the same tools are
+// one, with a line for each; ratios of these are in Summary.
 func Markdown(w io.Writer, r *result.Report) error {
 	var b strings.Builder
 	var when []string
@@ -67,36 +65,61 @@ func Markdown(w io.Writer, r *result.Report) error {
 	}
 	fmt.Fprintf(&b, "%s, as %s.\nRuns began at %s UTC;\nthe load average before them was at most %s.\n",
 		machine(r.Machine), r.Machine.User, strings.Join(when, ", "), number(r.Machine.LoadBefore))
-	for _, t := range r.Tables {
-		if len(t.Rows) == 0 {
+	left := slices.DeleteFunc(slices.Clone(r.Tables), func(t result.Table) bool { return len(t.Rows) == 0 })
+	for len(left) > 0 {
+		first := left[0]
+		if first.X != "" {
+			fmt.Fprintf(&b, "\n### %s (%s)\n\n%s\n\n", first.Title, first.Unit, first.Question)
+			byX(&b, first)
+			left = left[1:]
 			continue
 		}
-		fmt.Fprintf(&b, "\n### %s (%s)\n\n%s\n\n", t.Title, t.Unit, t.Question)
-		if t.X != "" {
-			byX(&b, t)
-			continue
-		}
-		var to []result.Row
-		cells := []string{"", "median"}
-		for _, name := range references {
-			if row := find(t, name, 0); row.Medians != nil {
-				to, cells = append(to, row), append(cells, "× "+name)
-			}
-		}
-		head(&b, cells...)
-		for _, row := range t.Rows {
-			cells := []string{row.Tool, row.Error}
-			if row.Medians != nil {
-				cells[1] = span(row.Medians)
-			}
-			for _, o := range to {
-				cells = append(cells, against(row, o))
-			}
-			line(&b, cells...)
-		}
+		like := func(t result.Table) bool { return t.X == "" && t.Unit == first.Unit && sameTools(t, first) }
+		byTool(&b, slices.DeleteFunc(slices.Clone(left), func(t result.Table) bool { return !like(t) }))
+		left = slices.DeleteFunc(left, like)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// sameTools reports whether all the tools of one table are in the other.
+func sameTools(a, b result.Table) bool {
+	lacks := func(t result.Table) func(result.Row) bool {
+		return func(r result.Row) bool {
+			return !slices.ContainsFunc(t.Rows, func(o result.Row) bool { return o.Tool == r.Tool })
+		}
+	}
+	return !slices.ContainsFunc(a.Rows, lacks(b)) || !slices.ContainsFunc(b.Rows, lacks(a))
+}
+
+// byTool writes tables without an X as one, with a column for each tool.
+func byTool(b *strings.Builder, tables []result.Table) {
+	cells := []string{""}
+	for _, t := range tables {
+		for _, row := range t.Rows {
+			if !slices.Contains(cells[1:], row.Tool) {
+				cells = append(cells, row.Tool)
+			}
+		}
+	}
+	tools := slices.Clone(cells[1:])
+	fmt.Fprintf(b, "\n### Medians (%s)\n\n", tables[0].Unit)
+	head(b, cells...)
+	for _, t := range tables {
+		cells := []string{t.Title}
+		for _, tool := range tools {
+			cells = append(cells, figure(find(t, tool, 0)))
+		}
+		line(b, cells...)
+	}
+}
+
+// figure writes the range of a row's medians, or why it has none.
+func figure(row result.Row) string {
+	if row.Medians == nil {
+		return row.Error
+	}
+	return span(row.Medians)
 }
 
 // byX writes a table with a column for each X. A ratio to bubblewrap at the same X is in parentheses.
@@ -120,10 +143,7 @@ func byX(b *strings.Builder, t result.Table) {
 		cells := []string{tool}
 		for _, x := range xs {
 			row := find(t, tool, x)
-			cell := row.Error
-			if row.Medians != nil {
-				cell = span(row.Medians)
-			}
+			cell := figure(row)
 			if ratio := against(row, find(t, "bubblewrap", x)); ratio != "" {
 				cell += " (" + ratio + ")"
 			}
