@@ -14,8 +14,6 @@ import (
 	"brig/brigd/job"
 )
 
-type noArgs struct{}
-
 type languagesOut struct {
 	Languages []engine.Language `json:"languages"` // what run_code can run here
 	Error     *job.Refusal      `json:"error,omitempty"`

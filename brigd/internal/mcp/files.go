@@ -84,17 +84,6 @@ func fileTools() []*tool {
 
 func refusedFile(no *job.Refusal) any { return &fileOut{Error: no} }
 
-// bad returns the refusal of one argument.
-func (c *call) bad(argument, message, next string) *sdk.CallToolResult {
-	return c.refuse(&job.Refusal{Message: argument + ": " + message, Code: "invalid_argument", Layer: "request",
-		Rule: c.tool.def.Name + ": " + argument, NextSteps: []string{next}})
-}
-
-// failed returns the result of a call that the engine refused.
-func (c *call) failed(id string, err error) *sdk.CallToolResult {
-	return c.refuse(c.lost(id, asRefusal(err)))
-}
-
 func readFile(ctx context.Context, c *call, in *readIn) *sdk.CallToolResult {
 	mayBePicture := in.Limit == 0 && in.Offset == 0 && (in.As == "" || in.As == "auto")
 	in.Limit = cmp.Or(in.Limit, defaultRead)

@@ -10,16 +10,11 @@
 package mcp
 
 import (
-	"cmp"
-	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"brig/brigd/internal/front"
-	"brig/brigd/internal/tools"
 )
 
 // The bounds of what one call may return, in bytes and in number of files; a call may ask for less.
@@ -50,34 +45,4 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[string]*session
 	closed   bool
-}
-
-// New returns a Server. The file toolsFile declares more tools, unless it is "": see package tools. Close ends the
-// sessions.
-func New(o front.Options, toolsFile string) (*Server, error) {
-	return newServer(o, toolsFile, bounds{idle: 30 * time.Minute, sessions: 128, perCaller: 32, calls: 16})
-}
-
-func newServer(o front.Options, toolsFile string, b bounds) (*Server, error) {
-	s := &Server{Face: front.New(o), bounds: b, name: "brig", tools: builtin(), sessions: map[string]*session{}}
-	if o.Changes {
-		s.tools = append(s.tools, changeTools(o.Apply)...)
-	}
-	s.inner = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
-		x, _ := r.Context().Value(sessionKey{}).(*session)
-		if x == nil {
-			return nil
-		}
-		return x.server
-	}, &sdk.StreamableHTTPOptions{Logger: slog.New(quiet{o.Logger.Handler()}), SessionTimeout: b.idle,
-		MaxRequestBodyBytes: o.MaxBody, DisableLocalhostProtection: true}) // ours is stricter, and knows Options.Hosts
-	if toolsFile == "" {
-		return s, nil
-	}
-	declared, err := tools.Load(toolsFile)
-	if err != nil {
-		return nil, err
-	}
-	s.name = cmp.Or(declared.Name, s.name)
-	return s, s.declare(declared, toolsFile)
 }

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -92,39 +91,6 @@ func runTools() []*tool {
 	}
 	return list
 }
-
-// described returns a tool's description for the session's caller, with the names of the shares and images that the
-// caller may use.
-func (x *session) described(t *tool) *sdk.Tool {
-	def := *t.def
-	if !x.OutputSchemas {
-		def.OutputSchema = nil
-	}
-	if !t.mounts {
-		return &def
-	}
-	shares, images := x.Engine.Shares(x.who()), x.Engine.Images(x.who())
-	if len(shares) > 0 {
-		var names []string
-		for _, s := range shares {
-			names = append(names, s.Name+" ("+s.Mode+")")
-		}
-		def.Description += " The argument mounts can show these directories of the operator's, below /data, /mnt, /srv or " +
-			"/code: " + strings.Join(names, ", ") + "."
-	}
-	if len(images) > 0 {
-		var names []string
-		for _, i := range images {
-			names = append(names, i.Name+" ("+cmp.Or(strings.Join(i.Languages, ", "), "no language")+")")
-		}
-		def.Description += " The argument image can name one of these as the root: " + strings.Join(names, ", ") + "."
-	}
-	return &def
-}
-
-func yes() *bool { b := true; return &b }
-
-func no() *bool { b := false; return &b }
 
 func refusedRun(no *job.Refusal) any {
 	return &engine.Response{Status: "refused", ExitCode: -1, Error: no}

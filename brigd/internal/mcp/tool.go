@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,8 @@ type call struct {
 	progress *progress // nil if the client does not want to know
 }
 
+type noArgs struct{}
+
 // define returns a tool with arguments of type In and structured content of type Out.
 func define[In, Out any](name, title, description string, hints sdk.ToolAnnotations, refused func(*job.Refusal) any,
 	do func(ctx context.Context, c *call, in *In) *sdk.CallToolResult) *tool {
@@ -48,6 +51,39 @@ func define[In, Out any](name, title, description string, hints sdk.ToolAnnotati
 		return do(ctx, c, in)
 	}
 	return t
+}
+
+func yes() *bool { b := true; return &b }
+
+func no() *bool { b := false; return &b }
+
+// described returns a tool's description for the session's caller, with the names of the shares and images that the
+// caller may use.
+func (x *session) described(t *tool) *sdk.Tool {
+	def := *t.def
+	if !x.OutputSchemas {
+		def.OutputSchema = nil
+	}
+	if !t.mounts {
+		return &def
+	}
+	shares, images := x.Engine.Shares(x.who()), x.Engine.Images(x.who())
+	if len(shares) > 0 {
+		var names []string
+		for _, s := range shares {
+			names = append(names, s.Name+" ("+s.Mode+")")
+		}
+		def.Description += " The argument mounts can show these directories of the operator's, below /data, /mnt, /srv or " +
+			"/code: " + strings.Join(names, ", ") + "."
+	}
+	if len(images) > 0 {
+		var names []string
+		for _, i := range images {
+			names = append(names, i.Name+" ("+cmp.Or(strings.Join(i.Languages, ", "), "no language")+")")
+		}
+		def.Description += " The argument image can name one of these as the root: " + strings.Join(names, ", ") + "."
+	}
+	return &def
 }
 
 // handler returns the SDK's handler for a tool of this session.
@@ -138,6 +174,17 @@ func shellStep(name string, members map[string]json.RawMessage) string {
 
 // refuse returns the result of a refused call.
 func (c *call) refuse(no *job.Refusal) *sdk.CallToolResult { return refusal(c.tool.refused(no), no) }
+
+// bad returns the refusal of one argument.
+func (c *call) bad(argument, message, next string) *sdk.CallToolResult {
+	return c.refuse(&job.Refusal{Message: argument + ": " + message, Code: "invalid_argument", Layer: "request",
+		Rule: c.tool.def.Name + ": " + argument, NextSteps: []string{next}})
+}
+
+// failed returns the result of a call that the engine refused.
+func (c *call) failed(id string, err error) *sdk.CallToolResult {
+	return c.refuse(c.lost(id, asRefusal(err)))
+}
 
 func refusal(structured any, no *job.Refusal) *sdk.CallToolResult {
 	var b strings.Builder
