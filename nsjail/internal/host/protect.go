@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
-	"brig/internal/repository"
 	"brig/internal/words"
+	"brig/nsjail/internal/walk"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -21,27 +19,30 @@ import (
 type protector struct {
 	h       *looker
 	s       *spec.Spec
-	areas   []area
-	ids     map[string]fileID   // of directories, by path
-	held    map[string]string   // their first path in the jail
-	links   map[fileID]string   // files with more than one name
-	walked  map[string]bool     // parts of git directories in which links were looked for
-	linking bool                // links in a protected directory are followed
-	makes   map[string]bool     // of directories: whether the payload could make a file there
-	git     []repository.GitDir // that are protected as a whole, while what ProtectGit stands for is
-	views   []Protected         // git directories that another mount covers
-	err     error               // the first one
-	storing bool                // brig's own directories are being protected: no "!PATH" takes these back
+	areas   *areas
+	held    held
+	links   walk.Links      // in protected paths
+	walked  map[string]bool // parts of git directories in which links were looked for
+	linking bool            // links in a protected directory are followed
+	makes   makes
+	git     whole       // while what ProtectGit stands for is protected
+	views   []Protected // git directories that another mount covers
+	err     error       // the first one
+	storing bool        // brig's own directories are being protected: no "!PATH" takes these back
 }
 
-// area is a writable bind, or a cow, below which no file of the host changes.
-type area struct {
-	mount    int
-	cow      bool
-	internal bool   // spec.Held.Internal: brig's own directories may be in it
-	path     string // without symbolic links
-	id       fileID
-	fd       int
+// held are the protected paths of the host, each with its first path in the jail, and those that were found to need no
+// protection, with "".
+type held map[string]string
+
+// covers reports whether a path of the host is a protected one or below one.
+func (h held) covers(full string) bool {
+	for ; full != "/"; full = path.Dir(full) {
+		if h[full] != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // lookProtect finds the paths that the Spec protects, and by which names they can be reached.
@@ -51,19 +52,12 @@ func (h *looker) lookProtect() error {
 	if len(s.Protect) == 0 && slices.IndexFunc(s.Mounts, func(m spec.Mount) bool { return m.Writes() }) < 0 {
 		return nil
 	}
-	p := &protector{h: h, s: s, ids: map[string]fileID{}, held: map[string]string{}, links: map[fileID]string{},
-		makes: map[string]bool{}, walked: map[string]bool{}}
-	for i, m := range s.Mounts {
-		src := h.Sources.Of(i)
-		if !m.Writes() || m.Type == spec.MountVolume {
-			continue
-		}
-		real, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(src.Fd))
-		if err != nil {
-			return err
-		}
-		p.areas = append(p.areas, area{i, m.Type == spec.MountCOW, m.Internal(), real, fileID{src.Dev, src.Ino}, src.Fd})
+	all, err := newAreas(s.Mounts, &h.Sources)
+	if err != nil {
+		return err
 	}
+	p := &protector{h: h, s: s, areas: all, held: held{}, links: walk.Links{}, makes: makes{h.UID, map[string]bool{}},
+		walked: map[string]bool{}}
 	p.own()
 	if p.err != nil {
 		return p.err
@@ -114,9 +108,9 @@ func (p *protector) inMount(i int, target string) {
 		p.h.Protected = append(p.h.Protected, Protected{Target: target, Mount: i})
 		return
 	}
-	for _, a := range p.areas {
+	for _, a := range p.areas.list {
 		if a.mount == i {
-			p.protectPath(a.path, strings.TrimPrefix(target, p.s.Mounts[i].Target+"/"))
+			p.protectPath(a.path, strings.TrimPrefix(target, a.target+"/"))
 		}
 	}
 }
@@ -131,80 +125,45 @@ func (p *protector) protectPath(dir, rel string) {
 // follow resolves a path of the host, and returns the resulting path with its stat(2). It protects the symbolic links
 // on the way, and the first name that does not exist. The stat is nil if nothing is left to protect.
 func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
-	rest, links := strings.Split(rel, "/"), 0
-	var st *unix.Stat_t
-	for len(rest) > 0 {
-		name := rest[0]
-		rest = rest[1:]
-		if name == ".." {
-			dir, st = path.Dir(dir), nil
-			continue
-		}
-		full := path.Join(dir, name)
-		st = new(unix.Stat_t)
-		switch err := unix.Lstat(full, st); {
-		case err == unix.ENOENT && p.storing && p.canMake(dir):
-			p.protect(path.Join(append([]string{full}, rest...)...), nil, "")
-			return full, nil
-		case err == unix.ENOENT:
-			p.protect(full, nil, "")
-			return full, nil
-		case err == unix.EACCES || err == unix.ENOTDIR: // ENOTDIR: the path leads through a file
-			p.denied(full, err)
-			return full, nil
-		case err == unix.ENAMETOOLONG && len(name) > unix.NAME_MAX: // the text of a link that cannot be followed
-			return full, nil
-		case err != nil:
-			p.fail(full, err.Error(), "check the file system, or take it back: "+spec.Unprotected())
-			return full, nil
-		case st.Mode&unix.S_IFMT == unix.S_IFLNK:
-			p.protect(full, st, "")
-			text, err := os.Readlink(full)
-			if links++; err != nil || links > 40 { // ELOOP: it cannot be followed
-				return full, nil
-			}
-			if path.IsAbs(text) {
-				dir = "/"
-			}
-			rest, st = append(strings.Split(text, "/"), rest...), nil
-			continue
-		case st.Mode&unix.S_IFMT != unix.S_IFDIR && len(rest) > 0:
-			return full, st // a file where a directory was meant
-		}
-		dir = full
+	way := walk.Path(dir, rel)
+	for _, link := range way.Links {
+		p.protect(link.Full, link.Stat, "")
 	}
-	if st == nil {
-		st = new(unix.Stat_t)
-		if unix.Lstat(dir, st) != nil {
-			return dir, nil
+	full := way.End.Full
+	switch way.Err {
+	case nil:
+	case unix.ENOENT:
+		missing := full
+		if p.storing && p.makes.in(path.Dir(full)) {
+			missing = path.Join(append([]string{full}, way.Rest...)...)
 		}
+		p.protect(missing, nil, "")
+	case unix.EACCES, unix.ENOTDIR: // ENOTDIR: the path leads through a file
+		p.denied(full, way.Err)
+	default:
+		p.fail(full, way.Err.Error(), "check the file system, or take it back: "+spec.Unprotected())
 	}
-	return dir, st
+	return full, way.End.Stat
 }
 
 // protect protects a path of the host in every writable bind that shows it. st is nil if the path does not exist; text
 // is then the content of the file that takes its place.
 func (p *protector) protect(full string, st *unix.Stat_t, text string) {
-	if _, known := p.ids[full]; !known && len(p.areas) > 1 { // below need not ask again
-		p.ids[full] = idOf(st)
-	}
-	if _, done := p.held[full]; done || p.err != nil || p.part(full, st) || p.linking && p.covered(path.Dir(full)) {
+	p.areas.note(full, st)
+	if _, done := p.held[full]; done || p.err != nil || p.part(full, st) || p.linking && p.held.covers(path.Dir(full)) {
 		return
 	}
 	p.held[full] = ""
 	from, ghost := len(p.h.Protected), Ghost{Dir: path.Dir(full), Name: path.Base(full), Text: text, Root: -1}
-	for i := range p.areas {
-		a := &p.areas[i]
-		rel, ok := p.below(full, a)
-		m := p.s.Mounts[a.mount]
-		target := path.Join(m.Target, rel)
+	for a, rel := range p.areas.with(full) {
+		target := path.Join(a.target, rel)
 		switch {
-		case !ok || p.storing && a.internal || p.free(full, a) || st == nil && !a.cow && !p.canMake(path.Dir(full)):
+		case p.storing && a.internal || p.free(full, a) || st == nil && !a.cow && !p.makes.in(path.Dir(full)):
 		case !p.storing && p.s.TakesBack(rel, target):
 			p.h.Protected, p.h.Unprotected = p.h.Protected[:from], append(p.h.Unprotected, target)
 			return
 		case rel == "":
-			p.fail(full, "is protected, and the mount at "+words.Quote(m.Target)+" shows it writable", p.remedy(full))
+			p.fail(full, "is protected, and the mount at "+words.Quote(a.target)+" shows it writable", p.remedy(full))
 		case p.s.Below(target) == a.mount: // else another mount hides it
 			if !a.cow {
 				ghost.Root, ghost.Below = a.fd, path.Dir(rel)
@@ -230,7 +189,7 @@ func (p *protector) protect(full string, st *unix.Stat_t, text string) {
 		}
 		return
 	}
-	if ghost.Root < 0 || p.isGit(full) {
+	if ghost.Root < 0 || p.git.has(full) {
 		return
 	}
 	p.h.Ghosts = append(p.h.Ghosts, ghost)
@@ -243,51 +202,4 @@ func (p *protector) protect(full string, st *unix.Stat_t, text string) {
 		}
 	}
 	p.inside(full, st)
-}
-
-// canMake reports whether the payload could make a file in a directory: not on a read-only file system, nor in another
-// user's directory that this user cannot write to.
-func (p *protector) canMake(dir string) bool {
-	can, known := p.makes[dir]
-	if !known {
-		var st unix.Stat_t
-		err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK, unix.AT_EACCESS)
-		can = err != unix.EROFS && (err != unix.EACCES || unix.Lstat(dir, &st) == nil && int(st.Uid) == p.h.UID)
-		p.makes[dir] = can
-	}
-	return can
-}
-
-// below returns the path of a file relative to a bind. The directories above it are compared with the bind's by their
-// inode numbers, since one directory can be mounted at several places of the host.
-func (p *protector) below(full string, a *area) (rel string, ok bool) {
-	for at := full; ; at = path.Dir(at) {
-		if at == a.path || (at != full || len(p.areas) > 1) && p.id(at) == a.id {
-			return strings.TrimPrefix(strings.TrimPrefix(full, at), "/"), true
-		}
-		if at == "/" || len(p.areas) == 1 && len(at) < len(a.path) {
-			return "", false
-		}
-	}
-}
-
-func (p *protector) id(name string) fileID {
-	id, ok := p.ids[name]
-	if !ok {
-		st := new(unix.Stat_t)
-		if unix.Lstat(name, st) != nil {
-			st = nil
-		}
-		id = idOf(st)
-		p.ids[name] = id
-	}
-	return id
-}
-
-// idOf returns the identity of a file by its stat(2): none for one that does not exist.
-func idOf(st *unix.Stat_t) fileID {
-	if st == nil {
-		return fileID{}
-	}
-	return fileID{uint64(st.Dev), st.Ino}
 }

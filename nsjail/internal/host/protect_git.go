@@ -15,7 +15,7 @@ import (
 // repositories protects what spec.ProtectGit stands for in the areas, where they are in git repositories or hold some.
 func (p *protector) repositories() {
 	var dirs []string
-	for _, a := range p.areas {
+	for _, a := range p.areas.list {
 		if !a.internal {
 			dirs = append(dirs, a.path)
 		}
@@ -38,7 +38,7 @@ func (p *protector) repositories() {
 		}
 	}
 	for _, tree := range found.Trees {
-		if p.shown(tree) {
+		if p.areas.show(tree) {
 			p.tools(tree, slices.Contains(dirs, tree))
 		}
 	}
@@ -75,12 +75,8 @@ func (p *protector) exists(name string) bool {
 func (p *protector) denied(name string, err error) {
 	var st unix.Stat_t
 	for at := name; err == unix.EACCES; at = path.Dir(at) {
-		if err = unix.Lstat(at, &st); err == nil && int(st.Uid) == p.h.UID && p.shown(at) {
+		if err = unix.Lstat(at, &st); err == nil && int(st.Uid) == p.h.UID && p.areas.show(at) {
 			p.fail(name, "cannot be looked at: permission denied", words.Plain("chmod u+rwx "+words.Shell(at)))
 		}
 	}
-}
-
-func (p *protector) shown(full string) bool {
-	return slices.ContainsFunc(p.areas, func(a area) bool { _, ok := p.below(full, &a); return ok })
 }

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -8,6 +10,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/internal/words"
+	"brig/nsjail/internal/walk"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -26,17 +29,16 @@ type shown struct {
 // the host has mounted it twice (mount --bind).
 func (p *protector) otherMounts() {
 	var list []shown
-	table := ParseMounts(p.h.table, " - ")
-	for _, a := range p.areas {
+	table := places(ParseMounts(p.h.table, " - "))
+	for _, a := range p.areas.list {
 		if a.cow || a.internal || p.err != nil {
 			continue
 		}
-		target := p.s.Mounts[a.mount].Target
 		at, _ := p.placeOf(table, a.path)
-		list = append(list, shown{at, a.path, target})
+		list = append(list, shown{at, a.path, a.target})
 		for i := range table {
 			if m := &table[i]; !m.readOnly && strings.HasPrefix(m.point(), strings.TrimSuffix(a.path, "/")+"/") {
-				list = append(list, shown{m.place(), m.point(), target})
+				list = append(list, shown{m.place(), m.point(), a.target})
 			}
 		}
 	}
@@ -58,22 +60,28 @@ func (p *protector) otherMounts() {
 // otherMount refuses a mount if it shows a protected path, or something in it, under another name. Inode numbers tell
 // whether the file is visible there, or whether another mount covers it.
 func (p *protector) otherMount(m *shown, x Protected, at place) {
-	other, same := m.point, x.Path
-	if rel, ok := within(at.path, m.path); ok {
-		other = path.Join(m.point, rel)
-	} else if rel, ok := within(m.path, at.path); ok {
-		same = path.Join(x.Path, rel)
-	} else {
-		return
-	}
-	id := p.id
+	other, same, ok := m.names(x.Path, at)
+	id := p.areas.id
 	if x.Absent {
-		id = func(name string) fileID { return p.id(path.Dir(name)) }
+		id = func(name string) walk.ID { return p.areas.id(path.Dir(name)) }
 	}
-	if m.dev == at.dev && !p.covered(other) && id(other) == id(same) {
+	if ok && !p.held.covers(other) && id(other) == id(same) {
 		p.fail(x.Path, "is protected, and the mount at "+words.Quote(m.target)+" shows "+words.Quote(same)+
 			" writable as "+words.Quote(other)+", by a mount of the host", p.remedy(x.Path))
 	}
+}
+
+// names returns the name by which a mount of the same file system has the file at a place, and the file's own name. If
+// the mount's root is in that file, they are the names of that root.
+func (m *shown) names(full string, at place) (other, same string, ok bool) {
+	if m.dev != at.dev {
+		return "", "", false
+	}
+	if rel, ok := within(at.path, m.path); ok {
+		return path.Join(m.point, rel), full, true
+	}
+	rel, ok := within(m.path, at.path)
+	return m.point, path.Join(full, rel), ok
 }
 
 // within returns the path of a file relative to a directory.
@@ -84,27 +92,39 @@ func within(file, dir string) (rel string, ok bool) {
 
 func (m *MountLine) place() place { return place{m.dev, sys.MountPath(m.root)} }
 
-// placeOf returns the place of a path by the mount that it is in, and whether the path exists: STATX_MNT_ID of
-// statx(2), since Linux 5.8.
-func (p *protector) placeOf(table []MountLine, full string) (at place, there bool) {
+// placeOf returns the place of a path, and whether the path exists. A path whose place is not known is an error.
+func (p *protector) placeOf(table places, full string) (at place, there bool) {
+	at, there, err := table.of(full)
+	if err != nil {
+		p.fail(full, err.Error(), p.remedy(full))
+	}
+	return at, there
+}
+
+var errUnlisted = errors.New("is in no mount that /proc/self/mountinfo lists, so that its other names are unknown")
+
+// places is the mount table of the host.
+type places []MountLine
+
+// of returns the place of a path by the mount that it is in, and whether the path exists: STATX_MNT_ID of statx(2),
+// since Linux 5.8.
+func (t places) of(full string) (at place, there bool, err error) {
 	var st unix.Statx_t
 	statx := func(name string) error {
 		return unix.Statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &st)
 	}
-	err := statx(full)
+	err = statx(full)
 	if there = err == nil; err == unix.ENOENT {
 		err = statx(path.Dir(full))
 	}
-	for i := range table {
-		m := &table[i]
-		if rel, ok := within(full, m.point()); err == nil && ok && m.id == strconv.FormatUint(st.Mnt_id, 10) {
-			return place{m.dev, path.Join(m.place().path, rel)}, there
+	if err != nil {
+		return place{}, false, fmt.Errorf("cannot be looked at: statx: %w", err)
+	}
+	for i := range t {
+		m := &t[i]
+		if rel, ok := within(full, m.point()); ok && m.id == strconv.FormatUint(st.Mnt_id, 10) {
+			return place{m.dev, path.Join(m.place().path, rel)}, there, nil
 		}
 	}
-	why := "is in no mount that /proc/self/mountinfo lists, so that its other names are unknown"
-	if err != nil {
-		why = "cannot be looked at: statx: " + err.Error()
-	}
-	p.fail(full, why, p.remedy(full))
-	return place{}, there
+	return place{}, false, errUnlisted
 }

@@ -11,6 +11,7 @@ import (
 	"brig/internal/store"
 	"brig/internal/sys"
 	"brig/internal/words"
+	"brig/nsjail/internal/walk"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -18,7 +19,7 @@ import (
 
 // own protects brig's own directories: a payload could forge notes by which brig removes files, change sets and images.
 func (p *protector) own() {
-	if len(p.areas) == 0 {
+	if len(p.areas.list) == 0 {
 		return
 	}
 	p.storing = true
@@ -68,34 +69,30 @@ func Folds(dir, name string) error {
 
 // inside refuses a writable bind of something inside a protected path, and collects its files with several names.
 func (p *protector) inside(full string, st *unix.Stat_t) {
-	for i := range p.areas {
-		a := &p.areas[i]
-		search := (len(p.areas) > 1 || p.storing) && !a.cow && !(p.storing && a.internal)
-		for at := a.path; search && at != "/"; at = path.Dir(at) {
-			if at == full || p.id(at) == (fileID{uint64(st.Dev), st.Ino}) {
-				p.fail(full, "is protected, and the mount at "+words.Quote(p.s.Mounts[a.mount].Target)+" shows "+
-					words.Quote(a.path)+" writable", p.remedy(full))
-			}
+	for i := range p.areas.list {
+		a := &p.areas.list[i]
+		search := (len(p.areas.list) > 1 || p.storing) && !a.cow && !(p.storing && a.internal)
+		if search && p.areas.in(a, full, walk.IDOf(st)) {
+			p.fail(full, "is protected, and the mount at "+words.Quote(a.target)+" shows "+words.Quote(a.path)+" writable",
+				p.remedy(full))
 		}
 	}
 	switch {
 	case p.storing: // hard links to its files are the user's own, and images have too many files to search
-	case st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1:
-		p.links[fileID{uint64(st.Dev), st.Ino}] = full
 	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
 		var links []string
-		p.walk(full, func(v visited) error {
-			if id, links := identify(v); links > 1 {
-				p.links[id] = filepath.Join(full, v.path())
-			}
+		p.walk(full, func(v walk.Entry) error {
+			p.links.Visit(v, full)
 			if v.Kind == unix.S_IFLNK {
-				links = append(links, filepath.Join(full, v.path()))
+				links = append(links, filepath.Join(full, v.Path()))
 			}
 			return nil
 		})
 		for _, link := range links {
 			p.link(link)
 		}
+	default:
+		p.links.Add(st, full)
 	}
 }
 
@@ -110,7 +107,7 @@ func (p *protector) link(name string) {
 		return
 	}
 	holds := func(a area) bool { return sys.Under(a.path, full) }
-	if st.Mode&unix.S_IFMT == unix.S_IFDIR && (sys.Under(name, full) || slices.ContainsFunc(p.areas, holds)) {
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR && (sys.Under(name, full) || slices.ContainsFunc(p.areas.list, holds)) {
 		p.h.Partial = append(p.h.Partial, words.Plain(words.Quote(name)+" is in a protected directory and leads to "+
 			words.Quote(full)+
 			", which holds all of it and is not protected"))
@@ -121,11 +118,11 @@ func (p *protector) link(name string) {
 
 // walk visits a tree. A tree that is too large to search is an error, because it may hold another name of a protected
 // file.
-func (p *protector) walk(full string, visit visitor) {
-	seen, err := walk(unix.AT_FDCWD, full, visit)
-	if err != nil || seen >= maxWalk {
+func (p *protector) walk(full string, visit walk.Visit) {
+	seen, err := walk.Tree(unix.AT_FDCWD, full, visit)
+	if err != nil || seen >= walk.Max {
 		p.fail(full, errors.Join(err, fmt.Errorf("holds %d entries or more, too many to look for hard links",
-			maxWalk)).Error(), p.remedy(full))
+			walk.Max)).Error(), p.remedy(full))
 	}
 }
 
@@ -134,28 +131,17 @@ func (p *protector) otherNames() {
 	if len(p.links) == 0 || p.err != nil {
 		return
 	}
-	for _, a := range p.areas {
+	for _, a := range p.areas.list {
 		if a.cow {
 			continue
 		}
-		p.walk(a.path, func(v visited) error {
-			id, _ := identify(v)
-			same, ok := p.links[id]
-			if full := filepath.Join(a.path, v.path()); ok && !p.covered(full) {
+		p.walk(a.path, func(v walk.Entry) error {
+			same, ok := p.links.Same(v)
+			if full := filepath.Join(a.path, v.Path()); ok && !p.held.covers(full) {
 				p.fail(same, "is the same file as "+words.Quote(full)+" (a hard link), which is writable",
 					words.Plain(breakLink(full)))
 			}
 			return nil
 		})
 	}
-}
-
-// covered reports whether a path of the host is a protected one or below one.
-func (p *protector) covered(full string) bool {
-	for ; full != "/"; full = path.Dir(full) {
-		if p.held[full] != "" {
-			return true
-		}
-	}
-	return false
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brig/internal/words"
+	"brig/nsjail/internal/walk"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +23,7 @@ func (p *protector) tools(dir string, area bool) {
 		}
 	}
 	var home unix.Stat_t
-	isHome := unix.Stat(os.Getenv("HOME"), &home) == nil && p.id(dir) == fileID{uint64(home.Dev), home.Ino}
+	isHome := unix.Stat(os.Getenv("HOME"), &home) == nil && p.areas.id(dir) == walk.IDOf(&home)
 	for _, name := range shellFiles {
 		if isHome || top.has(name) && p.exists(path.Join(dir, name)) {
 			p.protectAt(dir, name, top)

@@ -9,15 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"brig/internal/sys"
 	"brig/internal/words"
+	"brig/nsjail/internal/walk"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
 )
-
-// maxWalk bounds the search of a shared tree, so that a huge one does not delay the jail.
-const maxWalk = 4096
 
 // channels refuses a bind through which the payload could reach a process of the host: a read-only mount stops neither
 // connect(2) to a socket nor open(2) of a FIFO for writing. A private overlay does, so only what is shared live is
@@ -28,10 +25,10 @@ func (h *looker) channels(id SourceID, m spec.Mount, src *Source) error {
 		!m.Writable && !m.Live && src.NoOverlay == "" {
 		return nil
 	}
-	return h.walk(id, m.Source, src, func(v visited) error {
+	return h.walk(id, m.Source, src, func(v walk.Entry) error {
 		what := ""
 		switch {
-		case v.Kind == unix.S_IFDIR && showsCopy(s, filepath.Join(m.Target, v.path())):
+		case v.Kind == unix.S_IFDIR && showsCopy(s, filepath.Join(m.Target, v.Path())):
 			return fs.SkipDir
 		case v.Kind != unix.S_IFIFO && v.Kind != unix.S_IFSOCK || h.closed(s, src, v.Dir, v.Name()):
 			return nil
@@ -43,7 +40,7 @@ func (h *looker) channels(id SourceID, m spec.Mount, src *Source) error {
 			return nil
 		}
 		return sourceError(id, m.Source, fmt.Errorf("holds a %s, %s: the payload could talk to the host through it",
-			what, words.Quote(v.path())),
+			what, words.Quote(v.Path())),
 			"remove it"+words.Clause(", share the tree with "+spec.ShowInput())+
 				words.Clause(", or list sockets under "+words.Field("optional")))
 	})
@@ -90,9 +87,6 @@ func alive(dirfd int, name string) bool {
 	return unix.Connect(s, &unix.SockaddrUnix{Name: "/proc/self/fd/" + strconv.Itoa(fd)}) != unix.ECONNREFUSED
 }
 
-// fileID is a file by its identity.
-type fileID struct{ dev, ino uint64 }
-
 // hardLinks refuses a read-only bind inside of a writable one if the payload could write to a file of it by another
 // name in the writable one (link(2)).
 func (h *looker) hardLinks() error {
@@ -102,7 +96,7 @@ func (h *looker) hardLinks() error {
 			continue
 		}
 		inside := func(target string) bool { return strings.HasPrefix(target, w.Target+"/") }
-		linked := map[fileID]string{}
+		linked := walk.Links{}
 		for j, m := range s.Mounts {
 			if m.Type != spec.MountBind || m.Writable || !inside(m.Target) {
 				continue
@@ -116,13 +110,12 @@ func (h *looker) hardLinks() error {
 		if len(linked) == 0 || !src.Dir {
 			continue
 		}
-		err := h.walk(id, w.Source, src, func(v visited) error {
-			file, _ := identify(v)
-			protected, found := linked[file]
+		err := h.walk(id, w.Source, src, func(v walk.Entry) error {
+			protected, found := linked.Same(v)
 			if !found {
 				return nil
 			}
-			at := filepath.Join(w.Target, v.path())
+			at := filepath.Join(w.Target, v.Path())
 			for _, m := range s.Mounts {
 				found = found && !(inside(m.Target) && (at == m.Target || strings.HasPrefix(at, m.Target+"/")))
 			}
@@ -130,8 +123,8 @@ func (h *looker) hardLinks() error {
 				return nil
 			}
 			return sourceError(id, w.Source, fmt.Errorf("holds %s, which is the same file as the protected %s "+
-				"(a hard link)", words.Quote(v.path()), words.Quote(protected)),
-				breakLink(filepath.Join(w.Source, v.path())))
+				"(a hard link)", words.Quote(v.Path()), words.Quote(protected)),
+				breakLink(filepath.Join(w.Source, v.Path())))
 		})
 		if err != nil {
 			return err
@@ -141,106 +134,33 @@ func (h *looker) hardLinks() error {
 }
 
 // linkedFiles adds the files of a read-only bind that have more than one name.
-func (h *looker) linkedFiles(id SourceID, m spec.Mount, to map[fileID]string) error {
+func (h *looker) linkedFiles(id SourceID, m spec.Mount, to walk.Links) error {
 	src := h.Sources.At(id)
 	if !src.Dir {
 		var st unix.Stat_t
 		if err := unix.Fstat(src.Fd, &st); err != nil {
 			return sourceError(id, m.Source, err, "check the file system")
 		}
-		if st.Nlink > 1 {
-			to[fileID{uint64(st.Dev), st.Ino}] = m.Target
-		}
+		to.Add(&st, m.Target)
 		return nil
 	}
-	return h.walk(id, m.Source, src, func(v visited) error {
-		if id, links := identify(v); links > 1 {
-			to[id] = filepath.Join(m.Target, v.path())
-		}
+	return h.walk(id, m.Source, src, func(v walk.Entry) error {
+		to.Visit(v, m.Target)
 		return nil
 	})
 }
 
-// identify looks at a regular file of a directory; anything else has no links.
-func identify(v visited) (id fileID, links uint64) {
-	var st unix.Stat_t
-	if v.Kind != unix.S_IFREG || unix.Fstatat(v.Dir, v.Name(), &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
-		return fileID{}, 0
-	}
-	return fileID{uint64(st.Dev), st.Ino}, uint64(st.Nlink)
-}
-
-// visited is an entry of a tree.
-type visited struct {
-	*sys.Entry
-	prefix string // the path of its directory in the tree
-}
-
-func (v visited) path() string { return filepath.Join(v.prefix, v.Name()) }
-
-// visitor is called for each entry of a tree. For a directory it can return fs.SkipDir.
-type visitor func(v visited) error
-
-// walk visits the first maxWalk entries of a source's tree, and notes if there are more.
-func (h *looker) walk(id SourceID, source string, src *Source, visit visitor) error {
-	seen, err := walk(src.Fd, ".", visit)
+// walk visits the first walk.Max entries of a source's tree, and notes if there are more.
+func (h *looker) walk(id SourceID, source string, src *Source, visit walk.Visit) error {
+	seen, err := walk.Tree(src.Fd, ".", visit)
 	var e *spec.Error
 	if err != nil && !errors.As(err, &e) {
 		return sourceError(id, source, err, "make the tree readable"+
 			words.Clause(", or list sockets under "+words.Field("optional")))
 	}
-	if err == nil && seen >= maxWalk {
+	if err == nil && seen >= walk.Max {
 		h.Partial = append(h.Partial, words.Plain(fmt.Sprintf("sockets: only the first %d entries of %s were checked",
-			maxWalk, words.Quote(source))))
+			walk.Max, words.Quote(source))))
 	}
 	return err
-}
-
-// walk visits the entries of a directory and of those in it, and returns how many it has seen.
-func walk(parent int, name string, visit visitor) (seen int, err error) {
-	w := &walker{visit: visit}
-	err = w.walk(parent, name, "", 0)
-	return w.seen, err
-}
-
-// walker looks at directories through descriptors: others may write there and change names meanwhile.
-type walker struct {
-	visit visitor
-	seen  int
-	bufs  [32][]byte // by depth
-}
-
-func (w *walker) walk(parent int, name, prefix string, depth int) error {
-	fd, err := sys.Retry(func() (int, error) {
-		return unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	})
-	switch err {
-	case nil:
-	case unix.EACCES, unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
-		return nil // the payload cannot look there either, or it was removed, or is no longer a directory
-	default:
-		return err
-	}
-	defer unix.Close(fd)
-	if depth == len(w.bufs) {
-		return nil
-	}
-	if w.bufs[depth] == nil {
-		w.bufs[depth] = make([]byte, sys.EntriesSize)
-	}
-	for e, err := range sys.Entries(fd, w.bufs[depth]) {
-		if err != nil || w.seen >= maxWalk {
-			return nil
-		}
-		w.seen++
-		v := visited{e, prefix}
-		err := w.visit(v)
-		if err == nil && e.Kind == unix.S_IFDIR {
-			err = w.walk(fd, e.Name(), v.path(), depth+1)
-		}
-		if err != nil && err != fs.SkipDir {
-			return err
-		}
-	}
-	return nil
 }

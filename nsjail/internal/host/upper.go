@@ -8,6 +8,7 @@ import (
 
 	"brig/internal/store"
 	"brig/internal/words"
+	"brig/nsjail/internal/walk"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -81,13 +82,13 @@ func (h *looker) lookUpper(mount int, m spec.Mount) error {
 // contains sets NoUpper if a directory is the source or lies below it: the changes would be part of what they change.
 func (s *Source) contains(dir int) error {
 	fd, err := unix.Openat(dir, ".", unix.O_PATH|unix.O_CLOEXEC, 0)
-	for last := (fileID{}); err == nil; {
+	for last := (walk.ID{}); err == nil; {
 		var st unix.Stat_t
 		if err = unix.Fstat(fd, &st); err != nil {
 			break
 		}
-		id := fileID{uint64(st.Dev), st.Ino}
-		if id == (fileID{s.Dev, s.Ino}) {
+		id := walk.IDOf(&st)
+		if id == (walk.ID{Dev: s.Dev, Ino: s.Ino}) {
 			s.NoUpper = "it holds the directory in which brig keeps changes on disk"
 		}
 		if id == last { // the root
