@@ -66,7 +66,7 @@ func (e *ender) signal(sig os.Signal) error {
 		defer run.SignalOthers(e.first.Pid, s) // a shell looks whether it had the signal before its command ended
 		return e.first.Signal(s)
 	case s == unix.SIGCONT:
-		return e.seat.streams.Continue(func() error { return e.first.Signal(s) })
+		return e.seat.streams.Desk().Continue(func() error { return e.first.Signal(s) })
 	}
 	e.seat.before(s)
 	return e.first.Signal(s)

@@ -39,7 +39,7 @@ func (h *holdings) prepare(s *spec.Spec, on *host.Host, volumes *volumeHelper) (
 func (h *holdings) openStreams(p *plan.Plan) ([]int, error) {
 	s, on := &h.streams, p.Host
 	s.Seat = p.Mode.Terminal > 0
-	s.Chown, s.UID, s.GID, s.Same = on.Drop, on.PayloadUID, on.PayloadGID, p.SameFiles
+	s.Owner, s.Same = run.Owner{Other: on.Drop, UID: on.PayloadUID, GID: on.PayloadGID}, p.SameFiles
 	return s.Open()
 }
 

@@ -21,7 +21,7 @@ func (t *seat) awaitEnd() {
 			return
 		}
 		switch sig := unix.Signal(rep.A); {
-		case t.streams.Stopped(sig):
+		case t.streams.Desk().Stopped(sig):
 			_ = t.first.Tell(launcher.TellForeground)
 		case sig == unix.SIGTSTP: // Ctrl-Z at the payload's terminal: it is for this process's whole group
 			t.leave()
@@ -32,7 +32,7 @@ func (t *seat) awaitEnd() {
 
 // leave hands the caller's terminal back before this process stops.
 func (t *seat) leave() {
-	if t.streams.Leave() {
+	if t.streams.Desk().Leave() {
 		_ = t.first.Tell(launcher.TellBackground)
 	}
 }
@@ -44,6 +44,6 @@ func (t *seat) before(s unix.Signal) {
 	case s == unix.SIGTSTP:
 		t.leave()
 	case s == unix.SIGWINCH:
-		t.streams.Resize()
+		t.streams.Desk().Resize()
 	}
 }

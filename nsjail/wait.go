@@ -130,7 +130,7 @@ func (r *running) collectFacts(e *ended) {
 	if err := r.watch.uncounted.Load(); err != nil {
 		d.uncounted = *err
 	}
-	e.over, e.output, e.last = r.held.meter.over.Load(), r.held.output(), r.held.streams.Last()
+	e.over, e.output, e.last = r.held.meter.over.Load(), r.held.output(), r.held.streams.Desk().Last()
 	e.unread = r.taken && !r.held.streams.TookFirst()
 	e.network = r.held.relay.Close()
 	e.wall, e.phases = r.times.wall(r.from != nil), r.times.phases()

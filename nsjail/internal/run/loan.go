@@ -25,24 +25,27 @@ type terminalState struct {
 	discipline, exclusive int
 }
 
+// loans are those of one jail.
+type loans []loan
+
 // note records the state of f, to be restored. If the caller is root, it also hands a terminal to the payload's group,
 // so that the payload can open /dev/stderr. The payload is not the owner, so it cannot admit other users. If the keeper
 // is killed, the terminal keeps a group that no process has.
-func (s *Streams) note(f *os.File, fd int, st *unix.Stat_t) {
+func (list *loans) note(f *os.File, fd int, st *unix.Stat_t, to Owner) {
 	l := loan{file: f, mode: st.Mode & 0o7777, gid: int(st.Gid)}
 	if st.Mode&unix.S_IFMT == unix.S_IFCHR {
 		l.terminal = readTerminal(fd)
-		if s.Chown {
-			if lentOut(l.gid) || unix.Fchown(fd, -1, s.GID) != nil {
+		if to.Other {
+			if lentOut(l.gid) || unix.Fchown(fd, -1, to.GID) != nil {
 				l.gid = -1
 			} else {
 				_ = unix.Fchmod(fd, l.mode&0o700|0o60) // on failure the payload can use the descriptor only
 			}
 		}
-	} else if s.Chown { // the payload does not own a pipe of root
+	} else if to.Other { // the payload does not own a pipe of root
 		return
 	}
-	s.loans = append(s.loans, l)
+	*list = append(*list, l)
 }
 
 // lentOut reports whether a group belongs to the payloads of another keeper, which will restore the terminal's group.
@@ -52,12 +55,12 @@ func lentOut(gid int) bool {
 	return pid >= launcher.PayloadIDCount || pid > 0 && unix.Kill(pid, 0) == nil
 }
 
-// endLoans restores all loans. An error means that the caller has closed the file, or that the terminal is gone.
-func (s *Streams) endLoans() {
-	for i := range s.loans {
-		_ = sys.Control(s.loans[i].file, func(fd int) error { s.loans[i].end(fd); return nil })
+// end restores all. An error means that the caller has closed the file, or that the terminal is gone.
+func (list *loans) end() {
+	for _, l := range *list {
+		_ = sys.Control(l.file, func(fd int) error { l.end(fd); return nil })
 	}
-	s.loans = nil
+	*list = nil
 }
 
 func (l *loan) end(fd int) {

@@ -23,13 +23,16 @@ const mostDropped = 64 << 10
 // AwaitReady waits until a payload has written Ready. All its streams must be pipes, and Start must not have been
 // called. What the payload has written to stderr until then is dropped. If it ends, writes anything else or takes
 // longer than most, the error has its last line of stderr.
-func (s *Streams) AwaitReady(most time.Duration) error {
+func (s *Streams) AwaitReady(most time.Duration) error { return s.out.awaitReady(most) }
+
+func (o *outputs) awaitReady(most time.Duration) error {
 	var b [1]byte
-	err := s.out[0].src.SetReadDeadline(time.Now().Add(most))
+	ready := o.of[0].src
+	err := ready.SetReadDeadline(time.Now().Add(most))
 	if err == nil {
-		_, err = s.out[0].src.Read(b[:])
+		_, err = ready.Read(b[:])
 	}
-	messages, merr := s.messages()
+	messages, merr := o.messages()
 	switch {
 	case errors.Is(err, io.EOF):
 		err = errors.New("it has ended")
@@ -39,7 +42,7 @@ func (s *Streams) AwaitReady(most time.Duration) error {
 		err = errors.New("it has written to stdout")
 	}
 	if err = errors.Join(err, merr); err == nil {
-		return s.out[0].src.SetReadDeadline(time.Time{})
+		return ready.SetReadDeadline(time.Time{})
 	}
 	lines := bytes.Split(bytes.TrimSpace(messages), []byte("\n"))
 	if last := lines[len(lines)-1]; len(last) > 0 {
@@ -49,9 +52,9 @@ func (s *Streams) AwaitReady(most time.Duration) error {
 }
 
 // messages returns what stderr holds at present.
-func (s *Streams) messages() (text []byte, err error) {
+func (o *outputs) messages() (text []byte, err error) {
 	buf := make([]byte, mostDropped)
-	err = sys.Control(s.out[1].src, func(fd int) error {
+	err = sys.Control(o.of[1].src, func(fd int) error {
 		for len(text) < mostDropped {
 			n, err := unix.Read(fd, buf[len(text):])
 			if n <= 0 {
@@ -69,7 +72,7 @@ func (s *Streams) messages() (text []byte, err error) {
 
 // Silent reports whether the payload of a parked jail has written nothing and has all of its streams open.
 func (s *Streams) Silent() bool {
-	return sys.Idle(s.copyIn, 0) && sys.Idle(s.out[0].src, unix.POLLIN) && sys.Idle(s.out[1].src, unix.POLLIN)
+	return sys.Idle(s.in.to, 0) && sys.Idle(s.out.of[0].src, unix.POLLIN) && sys.Idle(s.out.of[1].src, unix.POLLIN)
 }
 
 // CanTake reports whether the payload would have the same streams without a parked jail: pipes that the keeper copies.
@@ -84,14 +87,14 @@ func (s *Streams) CanTake() bool {
 
 // Take takes the streams of a parked jail over, instead of Open. Start writes first to stdin, before In.
 func (s *Streams) Take(parked *Streams, first []byte) {
-	s.copyIn, s.closers, s.first, s.took = parked.copyIn, parked.closers, first, make(chan bool, 1)
+	s.in.to, s.closers, s.in.first, s.in.took = parked.in.to, parked.closers, first, make(chan bool, 1)
 	if s.In == nil {
 		s.In = bytes.NewReader(nil)
 	}
-	for i, o := range parked.out {
-		s.out[i] = s.capture(o.src, s.Out[i])
+	for i, o := range parked.out.of {
+		s.out.of[i] = s.capture(o.src, s.Out[i])
 	}
 }
 
 // TookFirst reports whether all was written that Take has passed to Start. It must be called once, after End.
-func (s *Streams) TookFirst() bool { return <-s.took }
+func (s *Streams) TookFirst() bool { return <-s.in.took }

@@ -3,14 +3,10 @@ package run
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"sync"
-	"sync/atomic"
-	"syscall"
 
+	"brig/nsjail/internal/desk"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -26,25 +22,14 @@ type Streams struct {
 	Keep     int64 // bytes to keep of each output stream, its head and tail; 0: all
 	Read     Reading
 	Count    func(n int) int // called with the size of each piece of output; returns how much of it may pass
-	Chown    bool            // UID and GID are the payload's host ids, which are not the caller's
-	UID, GID int
+	Owner    Owner
 	Seat     bool // the payload may have a terminal of its own in place of the caller's, with init's help
 	Same     bool // for tests: the payload gets the caller's open file descriptions
 
-	fds     []int // the payload's streams that are open
-	files   [3]lent
-	loans   []loan   // of the caller's files, to be restored
-	file    *os.File // the file to copy to stdin, if any
-	copyIn  *os.File // the keeper's end of stdin's pipe
-	out     [2]*capture
-	desk    *desk       // nil: no stream is the caller's controlling terminal
-	seated  int         // how many streams are the desk's
-	screen  *capture    // from the desk
+	files   lender
+	in      feed
+	out     outputs
 	closers []io.Closer // the keeper's ends of pipes
-	copies  sync.WaitGroup
-	inErr   atomic.Pointer[error]
-	first   []byte    // what stdin begins with, before In
-	took    chan bool // receives whether first was written; nil without
 }
 
 // Given is a file that the payload gets itself, with its open file description (open(2)): it may move the offset,
@@ -63,22 +48,23 @@ func give(s any) (int, error) {
 // Open returns the three descriptors for the payload's stdin, stdout and stderr. They are the caller's files, opened
 // again, if that is possible and the keeper need not read or bound the stream. Otherwise they are pipes that the keeper
 // copies. A stream that is not set is /dev/null. On error, Open returns the descriptors that are already open.
-func (s *Streams) Open() ([]int, error) {
-	s.fds = make([]int, 0, 3)
+func (s *Streams) Open() (fds []int, err error) {
+	s.files = lender{owner: s.Owner, seats: s.Seat, same: s.Same}
+	fds = make([]int, 0, 3)
 	for i := range streamNames {
-		fd, err := s.open(i)
+		fd, err := s.open(i, fds)
 		if err != nil {
-			return s.fds, err
+			return fds, err
 		}
-		s.fds = append(s.fds, fd)
+		fds = append(fds, fd)
 	}
-	return s.fds, nil
+	return fds, nil
 }
 
 // open opens stream i, after those before it.
-func (s *Streams) open(i int) (int, error) {
+func (s *Streams) open(i int, before []int) (int, error) {
 	if i > 0 && !s.TTY {
-		return s.output(i - 1)
+		return s.output(i-1, before)
 	}
 	switch {
 	case s.Read == Pipes && s.Null()[i]:
@@ -86,30 +72,34 @@ func (s *Streams) open(i int) (int, error) {
 	case s.TTY || s.In == nil: // a terminal replaces all three
 		return OpenNull()
 	case s.Read == Pipes:
-		ours, theirs, err := s.pipe(true)
-		s.copyIn = ours
-		return theirs, err
+		return s.input()
 	}
 	if fd, err := give(s.In); fd >= 0 || err != nil {
 		return fd, err
 	}
 	if f, ok := s.In.(*os.File); ok && f != nil {
-		if fd, err := s.lend(f); fd >= 0 || err != nil {
+		fd, copied, err := s.files.lend(0, f)
+		if fd >= 0 || err != nil {
 			return fd, err
 		}
-		s.file = s.files[0].copied
+		s.in.file = copied
 	}
-	ours, theirs, err := s.pipe(true)
-	s.copyIn = ours
+	return s.input()
+}
+
+// input opens stdin as a pipe.
+func (s *Streams) input() (theirs int, err error) {
+	s.in.to, theirs, err = s.pipe(true)
 	return theirs, err
 }
 
 // output opens stdout (0) or stderr (1).
-func (s *Streams) output(i int) (int, error) {
+func (s *Streams) output(i int, before []int) (int, error) {
 	w := s.Out[i]
 	if s.Read == Pipes && w == nil {
 		return -1, nil
 	}
+	var file *os.File
 	if s.Read == Lends {
 		if w == nil {
 			return OpenNull()
@@ -118,26 +108,27 @@ func (s *Streams) output(i int) (int, error) {
 			return fd, err
 		}
 		if f, ok := w.(*os.File); ok && f != nil {
-			if fd, err := s.lend(f); fd >= 0 || err != nil {
+			fd, copied, err := s.files.lend(i+1, f)
+			if fd >= 0 || err != nil {
 				return fd, err
 			}
+			file = copied
 		}
 	}
-	file := s.files[i+1].copied
 	// one pipe preserves the order
-	if i == 1 && s.out[0] != nil && (sameWriter(s.Out[0], s.Out[1]) || s.files[1].same(&s.files[2])) {
+	if i == 1 && s.out.of[0] != nil && (sameWriter(s.Out[0], s.Out[1]) || s.files.oneFile(1, 2)) {
 		if file != nil {
 			file.Close()
 		}
-		return unix.FcntlInt(uintptr(s.fds[1]), unix.F_DUPFD_CLOEXEC, 0)
+		return unix.FcntlInt(uintptr(before[1]), unix.F_DUPFD_CLOEXEC, 0)
 	}
 	ours, theirs, err := s.pipe(false)
 	if err != nil {
 		return -1, err
 	}
-	s.out[i] = s.capture(ours, w)
+	s.out.of[i] = s.capture(ours, w)
 	if file != nil {
-		s.out[i].dst, s.out[i].own = file, file
+		s.out.of[i].dst, s.out.of[i].own = file, file
 		s.closers = append(s.closers, file) // in case nothing is copied
 	}
 	return theirs, nil
@@ -174,10 +165,7 @@ func (s *Streams) pipe(to bool) (ours *os.File, theirs int, err error) {
 	if to {
 		mine, other = p[1], p[0]
 	}
-	if s.Chown {
-		err = unix.Fchown(other, s.UID, s.GID)
-	}
-	if err = errors.Join(err, unix.SetNonblock(mine, true)); err != nil {
+	if err := errors.Join(s.Owner.own(other), unix.SetNonblock(mine, true)); err != nil {
 		unix.Close(p[0])
 		unix.Close(p[1])
 		return nil, -1, err
@@ -187,40 +175,14 @@ func (s *Streams) pipe(to bool) (ours *os.File, theirs int, err error) {
 	return ours, other, nil
 }
 
-// Start begins to copy when the payload runs. pidfd is the jail's: copying a file to stdin stops when the jail ends.
+// Start begins to copy when the payload runs. pidfd is the jail's.
 func (s *Streams) Start(pidfd *os.File) {
-	if in := s.copyIn; in != nil {
-		from, end := s.In, func() {}
-		if s.file != nil {
-			w := newWanted(s.file, in, pidfd)
-			s.file = nil
-			from, end = w, w.close
-		}
-		// End does not wait for it: the caller's reader may block forever after the end of the payload
-		go func() {
-			defer end()
-			var err error
-			if s.took != nil {
-				_, err = in.Write(s.first)
-				s.took <- err == nil
-			}
-			if err == nil {
-				_, err = io.Copy(in, from)
-			}
-			if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, fs.ErrClosed) {
-				s.inErr.Store(&err)
-			}
-			in.Close()
-		}()
+	s.in.start(s.In, pidfd)
+	if d := s.Desk(); d != nil {
+		from, to := d.Start(pidfd, s.files.alone())
+		s.out.screen = &capture{src: from, dst: to}
 	}
-	for _, o := range s.out {
-		if o != nil {
-			s.copies.Go(o.copy)
-		}
-	}
-	if s.desk != nil {
-		s.desk.start(s, pidfd)
-	}
+	s.out.start()
 }
 
 // Attach connects the master side of the payload's terminal.
@@ -229,62 +191,31 @@ func (s *Streams) Attach(m *os.File) {
 	if s.Terminal != nil {
 		s.Terminal(m)
 	}
-	s.copyIn = nil
 	if s.In != nil {
-		go func() {
-			if _, err := io.Copy(m, s.In); err == nil {
-				_, _ = m.Write([]byte{4}) // a terminal marks the end of file by a character: termios(3) VEOF
-			}
-		}()
+		go typeTo(m, s.In)
 	}
-	s.out[0] = s.capture(m, s.Out[0])
+	s.out.of[0] = s.capture(m, s.Out[0])
 }
+
+// Desk returns the payload's terminal in place of the caller's, or nil.
+func (s *Streams) Desk() *desk.Desk { return s.files.desk }
 
 // End finishes the copies and restores the caller's files after the end of the jail.
 func (s *Streams) End() {
-	for _, o := range []*capture{s.out[0], s.out[1], s.screen} {
-		if o != nil {
-			o.over()
-		}
-	}
-	s.copies.Wait()
-	if s.desk != nil {
-		s.desk.end()
-	}
-	for _, o := range s.out {
-		if o != nil && s.Read == Pipes {
-			o.readOn()
-		}
+	s.out.end()
+	s.Desk().End()
+	if s.Read == Pipes {
+		s.out.readOn()
 	}
 	for _, f := range s.closers {
 		f.Close()
 	}
-	if s.file != nil { // nothing was copied
-		s.file.Close()
-	}
-	s.endLoans()
+	s.in.end()
+	s.files.loans.end()
 }
 
 // Counts returns, for stdout and stderr, the bytes that the keeper has read and those that Keep has dropped.
-func (s *Streams) Counts() (bytes, dropped [2]int64) {
-	for i, o := range s.out {
-		if o != nil {
-			bytes[i], dropped[i] = o.total, o.dropped()
-		}
-	}
-	return bytes, dropped
-}
+func (s *Streams) Counts() (bytes, dropped [2]int64) { return s.out.counts() }
 
 // Err returns the errors of copying from or to the caller.
-func (s *Streams) Err() error {
-	var errs []error
-	for i, o := range s.out {
-		if o != nil && o.err != nil && !errors.Is(o.err, syscall.EPIPE) {
-			errs = append(errs, fmt.Errorf("%s: %w; give it more room", streamNames[i+1], o.err))
-		}
-	}
-	if e := s.inErr.Load(); e != nil {
-		errs = append(errs, fmt.Errorf("stdin: %w", *e))
-	}
-	return errors.Join(errs...)
-}
+func (s *Streams) Err() error { return errors.Join(s.out.failure(), s.in.failure()) }

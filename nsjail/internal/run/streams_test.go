@@ -82,7 +82,7 @@ func TestOpen(t *testing.T) {
 			got = append(got, kind(t, f))
 		}
 		copied := ""
-		for i, is := range []bool{s.copyIn != nil, s.out[0] != nil, s.out[1] != nil} {
+		for i, is := range []bool{s.in.to != nil, s.out.of[0] != nil, s.out.of[1] != nil} {
 			if is {
 				copied += "ioe"[i : i+1]
 			}

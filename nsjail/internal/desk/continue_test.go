@@ -1,4 +1,4 @@
-package run
+package desk
 
 import (
 	"errors"
@@ -11,22 +11,22 @@ func TestALateContinueIsNotPassedOn(t *testing.T) {
 	failure := errors.New("the jail has ended")
 	passed := 0
 	pass := func() error { passed++; return failure }
-	none := &Streams{}
+	var none *Desk
 	if err := none.Continue(pass); err != failure || passed != 1 {
 		t.Errorf("without a terminal: %v, passed %d", err, passed)
 	}
-	s := &Streams{desk: &desk{in: -1, attached: true, owed: true}}
+	d := &Desk{in: -1, attached: true, owed: true}
 	for i, want := range []int{1, 2, 3} {
-		err := s.Continue(pass)
+		err := d.Continue(pass)
 		if passed != want || (err == nil) != (i == 0) {
 			t.Errorf("SIGCONT %d: %v, passed %d", i, err, passed)
 		}
 	}
-	if s.desk.passed != 2 {
-		t.Errorf("%d are known to be passed on", s.desk.passed)
+	if d.passed != 2 {
+		t.Errorf("%d are known to be passed on", d.passed)
 	}
-	s.desk.owed = true
-	if s.desk.detach(); s.desk.owed || s.desk.attached {
+	d.owed = true
+	if d.detach(); d.owed || d.attached {
 		t.Error("the terminal is given back, and a SIGCONT is owed for it")
 	}
 }

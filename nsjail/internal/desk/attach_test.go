@@ -1,4 +1,4 @@
-package run
+package desk
 
 import (
 	"bufio"
@@ -17,8 +17,8 @@ import (
 // group all the same, and not for the leader of the session.
 func TestKeysWaitForTheForeground(t *testing.T) {
 	m := must.Get(unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0))(t)
-	d := &desk{master: os.NewFile(uintptr(m), "ptmx"), slave: -1, attached: true, pumping: true}
-	d.change.L = &d.mu
+	d := newDesk(m)
+	d.attached, d.pumping = true, true
 	must.Do(t, unix.IoctlSetPointerInt(m, unix.TIOCSPTLCK, 0))
 	slave := os.NewFile(uintptr(must.Get(peer(m))(t)), "pts")
 	var keys, goes, shows, ends [2]*os.File
@@ -55,7 +55,7 @@ func TestKeysWaitForTheForeground(t *testing.T) {
 	if err := leader.Wait(); err != nil {
 		t.Errorf("the leader: %v", err)
 	}
-	d.end()
+	d.End()
 	ends[1].Close()
 	<-done
 }
@@ -64,7 +64,8 @@ func TestKeysWaitForTheForeground(t *testing.T) {
 // hands the foreground over.
 func TestKeysDoNotWaitForEver(t *testing.T) {
 	m := must.Get(unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0))(t)
-	d := &desk{in: -1, master: os.NewFile(uintptr(m), "ptmx"), slave: -1, attached: true}
+	d := newDesk(m)
+	d.attached = true
 	if d.leads() {
 		t.Error("a terminal of no session has a leader")
 	}

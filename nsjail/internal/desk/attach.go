@@ -1,4 +1,4 @@
-package run
+package desk
 
 import (
 	"time"
@@ -10,7 +10,7 @@ import (
 
 // attach makes the caller's terminal raw and begins to read it for the payload. In the background the kernel stops this
 // process first. EIO means that it would have, and that nobody could continue it: an orphaned group.
-func (d *desk) attach(reads bool) (newly bool, err error) {
+func (d *Desk) attach(reads bool) (newly bool, err error) {
 	d.mu.Lock()
 	passed, background := d.passed, d.background()
 	d.mu.Unlock()
@@ -42,6 +42,7 @@ func (d *desk) attach(reads bool) (newly bool, err error) {
 		return false, err
 	}
 	d.saved, d.attached, d.owed = *modes, true, background && passed == d.passed
+	d.screen.raw.Store(d.alone)
 	if d.change.Broadcast(); !d.pumping {
 		d.pumping = true
 		go d.pump()
@@ -51,7 +52,7 @@ func (d *desk) attach(reads bool) (newly bool, err error) {
 
 // renew copies the modes of the caller's terminal again, unless the payload has set its own: a shell changes them
 // before it puts a job into the foreground.
-func (d *desk) renew(modes *unix.Termios) {
+func (d *Desk) renew(modes *unix.Termios) {
 	_ = sys.Control(d.master, func(fd int) error { // an error means that the jail has ended
 		now, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err != nil || *now != d.copied {
@@ -63,28 +64,28 @@ func (d *desk) renew(modes *unix.Termios) {
 }
 
 // detach ends the reading, and restores the modes if the terminal is still this process's.
-func (d *desk) detach() {
+func (d *Desk) detach() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.attached {
 		return
 	}
 	d.attached, d.owed = false, false
+	d.screen.raw.Store(false)
 	if group, err := unix.IoctlGetInt(d.in, unix.TIOCGPGRP); err == nil && group == unix.Getpgrp() {
 		_ = unix.IoctlSetTermios(d.in, unix.TCSETS, &d.saved)
 	}
 }
 
 // background reports whether the caller's terminal is another process group's.
-func (d *desk) background() bool {
+func (d *Desk) background() bool {
 	group, err := unix.IoctlGetInt(d.in, unix.TIOCGPGRP)
 	return err == nil && group != unix.Getpgrp()
 }
 
 // Continue passes a SIGCONT of the caller's on. One that is on its way while attach continues the payload is late: the
 // payload may have stopped again since, at a key, and would not stay so.
-func (s *Streams) Continue(pass func() error) error {
-	d := s.desk
+func (d *Desk) Continue(pass func() error) error {
 	if d == nil {
 		return pass()
 	}
@@ -98,8 +99,11 @@ func (s *Streams) Continue(pass func() error) error {
 	return pass()
 }
 
+// most is how many bytes the pump reads at once.
+const most = 4 << 10
+
 // pump copies what is typed while the desk is attached, until the jail ends.
-func (d *desk) pump() {
+func (d *Desk) pump() {
 	defer func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -107,7 +111,7 @@ func (d *desk) pump() {
 			d.closeInput()
 		}
 	}()
-	buf := make([]byte, firstRead)
+	buf := make([]byte, most)
 	for {
 		n := d.read(buf)
 		if n < 0 {
@@ -127,7 +131,7 @@ const settleTime = time.Second
 
 // settle waits until init has handed the foreground to the payload's group, for which attach was asked: a key that
 // stands for a signal is for the group that has it when the key arrives.
-func (d *desk) settle() {
+func (d *Desk) settle() {
 	for end := time.Now().Add(settleTime); d.leads() && time.Now().Before(end); {
 		d.mu.Lock()
 		stay := d.attached && !d.ended
@@ -141,7 +145,7 @@ func (d *desk) settle() {
 
 // leads reports whether the foreground of the payload's terminal is that of its session's leader, which is init:
 // ioctl_tty(2).
-func (d *desk) leads() (leads bool) {
+func (d *Desk) leads() (leads bool) {
 	_ = sys.Control(d.master, func(fd int) error { // an error means that the jail has ended
 		session, err := unix.IoctlGetInt(fd, unix.TIOCGSID)
 		if err != nil {
@@ -155,7 +159,7 @@ func (d *desk) leads() (leads bool) {
 }
 
 // read returns what was typed, or -1 at the end.
-func (d *desk) read(buf []byte) int {
+func (d *Desk) read(buf []byte) int {
 	d.mu.Lock()
 	for !d.attached && !d.ended {
 		d.change.Wait()
@@ -185,20 +189,9 @@ func (d *desk) read(buf []byte) int {
 	return n
 }
 
-// end restores the caller's terminal. pump may still be in poll(2) until the end of the jail has woken it.
-func (d *desk) end() {
-	d.detach()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.ended = true
-	d.change.Broadcast()
-	d.close()
-}
-
 // Stopped asks for the caller's terminal when job control has stopped the payload for want of it. It reports whether
 // the payload is to have the foreground of its own terminal.
-func (s *Streams) Stopped(sig unix.Signal) bool {
-	d := s.desk
+func (d *Desk) Stopped(sig unix.Signal) bool {
 	if d == nil || sig != unix.SIGTTIN && sig != unix.SIGTTOU {
 		return false
 	}
@@ -210,16 +203,9 @@ func (s *Streams) Stopped(sig unix.Signal) bool {
 }
 
 // Leave hands the caller's terminal back before this process stops. It reports whether there is a terminal.
-func (s *Streams) Leave() bool {
-	if s.desk != nil {
-		s.desk.detach()
+func (d *Desk) Leave() bool {
+	if d != nil {
+		d.detach()
 	}
-	return s.desk != nil
-}
-
-// Resize passes on a change of the caller's terminal, if the payload has one in its place.
-func (s *Streams) Resize() {
-	if s.desk != nil {
-		s.desk.resize()
-	}
+	return d != nil
 }
