@@ -37,7 +37,7 @@ func TestReadme(t *testing.T) {
 	for line := range strings.Lines(block) {
 		lines = append(lines, strings.TrimSpace(line))
 	}
-	if len(lines) != 4 || lines[0] != "make build" || !strings.HasSuffix(lines[1], " &") {
+	if len(lines) != 5 || lines[0] != "make build" || !strings.HasSuffix(lines[1], " &") {
 		t.Fatalf("the block has changed: %q", lines)
 	}
 	d := dir(t)
@@ -50,7 +50,9 @@ func TestReadme(t *testing.T) {
 	sh := exec.Command("bash", "-c", script)
 	sh.Dir = d
 	out, err := sh.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), `"stdout":"42\n"`) || !strings.Contains(string(out), "\n42\n") {
-		t.Errorf("%s: %v\n%s", script, err, out)
+	for _, want := range []string{`"stdout":"42\n"`, "\n42\n", "\nuid="} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v\n%s", script, err, out)
+		}
 	}
 }
