@@ -7,6 +7,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"brig/cmd/brig/internal/bwrap"
 	"brig/internal/cli"
@@ -27,5 +28,7 @@ func main() {
 	case "isolate-check-environment":
 		args = append([]string{"doctor"}, args...)
 	}
+	// What brig keeps it can use itself, whatever umask(2) it was started with.
+	syscall.Umask(syscall.Umask(0o077) &^ 0o700)
 	os.Exit(program().Main(args, std))
 }

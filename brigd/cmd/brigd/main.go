@@ -7,10 +7,13 @@ package main
 
 import (
 	"os"
+	"syscall"
 
 	"brig/internal/cli"
 )
 
 func main() {
+	// What brigd keeps it can use itself, whatever umask(2) it was started with.
+	syscall.Umask(syscall.Umask(0o077) &^ 0o700)
 	os.Exit(program().Main(os.Args[1:], cli.Stdio{Name: "brigd", In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
