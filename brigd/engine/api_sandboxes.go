@@ -23,8 +23,13 @@ type SandboxRequest struct {
 	// Mounts are directories of the operator's that each run in it shows.
 	Mounts []Mount `json:"mounts,omitempty"`
 	// Living makes it a box whose processes go on between calls. What one command leaves, files and processes, the next
-	// one finds: no run in it starts clean. It is kept in memory only. The fields below are of such a box.
+	// one finds: no run in it starts clean. It is kept in memory only.
 	Living bool `json:"living,omitempty"`
+	BoxRequest
+}
+
+// BoxRequest has the settings of the box of a living sandbox.
+type BoxRequest struct {
 	// Image is the root instead of the machine's /usr: one of Engine.Images.
 	Image string `json:"image,omitempty"`
 	// Network is what may be reached: rules like "example.org:443", none if it is empty.

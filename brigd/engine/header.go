@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"brig/brigd/keep"
@@ -60,8 +61,8 @@ func mountsOf(box *workspace.Sandbox) []Mount {
 
 // extra is what an Engine keeps of a sandbox beside what the Store does.
 type extra struct {
-	mounts []Mount // that it was made with
-	living bool    // it is in memory only
+	mounts []Mount     // that it was made with
+	living atomic.Bool // it is not saved any more
 }
 
 func ofBox(box *workspace.Sandbox) *extra {

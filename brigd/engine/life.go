@@ -23,7 +23,7 @@ type life struct {
 	procs  procTable
 	idle   idle.Clock
 
-	spent spent
+	spent idle.Meter
 
 	up     chan struct{} // closed when the box can be used
 	over   chan struct{} // closed when result is set
@@ -34,7 +34,8 @@ type life struct {
 
 func newLife(r *nsjail.Runner, idleTime time.Duration) *life {
 	l := &life{runner: r, up: make(chan struct{}), over: make(chan struct{})}
-	l.idle.After, l.idle.Freeze, l.idle.Works = idleTime, l.freeze, l.works
+	l.idle.After, l.idle.Freeze = idleTime, l.freeze
+	l.idle.Works = func() bool { return l.spent.Works(l.box.Pid()) }
 	return l
 }
 
@@ -120,7 +121,7 @@ func (l *life) ended() *job.Refusal {
 
 func boxEnded(why string) *job.Refusal {
 	return refuse("sandbox", "box_ended", "", "the box of the sandbox has ended: "+why,
-		"make another living sandbox, from a snapshot of this one if its files matter")
+		"give it another one by POST /v1/sandboxes/{id}/live; its files are as they were")
 }
 
 // inner executes a Job in the box.

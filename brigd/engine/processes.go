@@ -67,7 +67,7 @@ func (s *processes) life(c Caller, id, op string) (*life, *workspace.Sandbox, *j
 	l := s.lives.of(id)
 	if l == nil {
 		return nil, nil, refuse("sandbox", "not_living", "id", "the sandbox has no processes between calls",
-			`make one with {"living": true}`)
+			`give it a box by POST /v1/sandboxes/{id}/live, or make a sandbox with {"living": true}`)
 	}
 	return l, box, nil
 }

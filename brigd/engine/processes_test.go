@@ -47,7 +47,7 @@ func awaitOutput(t *testing.T, e *Engine, id, name, want string) *ProcessOutput 
 func TestLivingSandbox(t *testing.T) {
 	e := must.Get(New(Options{}))(t)
 	defer e.Close()
-	box := livingBox(t, e, SandboxRequest{Env: map[string]string{"A": "b"}})
+	box := livingBox(t, e, SandboxRequest{BoxRequest: BoxRequest{Env: map[string]string{"A": "b"}}})
 	if box.Living == nil || box.Living.State != "running" || box.SaveEvery != 0 {
 		t.Errorf("%+v", box.Living)
 	}
@@ -97,7 +97,7 @@ func TestOfTheBox(t *testing.T) {
 	if _, err := e.Processes(Caller{}, other.ID); err == nil {
 		t.Error("another sandbox has processes")
 	}
-	if _, err := e.CreateSandbox(t.Context(), Caller{}, &SandboxRequest{Memory: 1 << 20}); err == nil {
+	if _, err := e.CreateSandbox(t.Context(), Caller{}, &SandboxRequest{BoxRequest: BoxRequest{Memory: 1 << 20}}); err == nil {
 		t.Error("the memory of what does not live is taken")
 	}
 }

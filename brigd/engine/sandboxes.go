@@ -22,7 +22,7 @@ type sandboxes struct {
 	shelf  *shelf // nil without a store
 	log    *Recorder
 	lives  *lives
-	live   func(ctx context.Context, c Caller, box *workspace.Sandbox, r *SandboxRequest) *job.Refusal
+	live   func(ctx context.Context, c Caller, box *workspace.Sandbox, r *BoxRequest) *job.Refusal
 }
 
 // CreateSandbox creates a sandbox.
@@ -57,7 +57,9 @@ func (s *sandboxes) CreateSandbox(ctx context.Context, c Caller, r *SandboxReque
 	}
 	o.Size, o.Inodes, o.TTL = int64(ask.Disk), ask.Inodes, time.Duration(ask.TTL)
 	o.Chain, o.Account = c.Grant.IDs(), Caller{Agent: agent, Grant: c.Grant}.Key()
-	o.Extra = &extra{slices.Clone(r.Mounts), r.Living}
+	kept := &extra{mounts: slices.Clone(r.Mounts)}
+	kept.living.Store(r.Living)
+	o.Extra = kept
 	if c.Grant != nil {
 		o.Until = c.Grant.token.Expires()
 	}
@@ -73,7 +75,7 @@ func (s *sandboxes) CreateSandbox(ctx context.Context, c Caller, r *SandboxReque
 		no = s.files.putAll(c, box, "", r.Files)
 	}
 	if no == nil && r.Living {
-		no = s.live(ctx, c, box, r)
+		no = s.live(ctx, c, box, &r.BoxRequest)
 	}
 	if no != nil {
 		_ = s.boxes.Delete(agent, box.ID) // the refusal has the reason

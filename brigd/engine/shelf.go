@@ -100,7 +100,7 @@ func (k *shelf) of(box *workspace.Sandbox) *saved {
 
 // save writes a sandbox if it may have changed.
 func (k *shelf) save(box *workspace.Sandbox) {
-	if ofBox(box).living {
+	if ofBox(box).living.Load() {
 		return
 	}
 	s := k.of(box)
@@ -179,7 +179,7 @@ func (k *shelf) remove(box *workspace.Sandbox) {
 
 // describe adds to an answer when the sandbox was saved, or why it was not.
 func (k *shelf) describe(box *workspace.Sandbox, i *SandboxInfo) {
-	if k == nil || ofBox(box).living {
+	if k == nil || ofBox(box).living.Load() {
 		return
 	}
 	i.SaveEvery = Seconds(k.every)

@@ -1094,6 +1094,13 @@ class Sandbox:
                                   "strip": strip}.items() if v is not None}
         return Process(self, self._client._one(ProcessInfo, "POST", self._path + "/processes", body).id)
 
+    def live(self, *, image: Optional[str] = None, network: Optional[Sequence[str]] = None, memory: Optional[Size] = None,
+             cpus: Optional[float] = None, env: Optional[Mapping[str, str]] = None) -> SandboxInfo:
+        """Make it a living sandbox, with its files as they are; or again, if its box has ended."""
+        body = {k: v for k, v in {"image": image, "network": network and list(network), "memory": memory, "cpus": cpus,
+                                  "env": env and dict(env)}.items() if v is not None}
+        return self._client._one(SandboxInfo, "POST", self._path + "/live", body)
+
     def process(self, name: Union[str, int]) -> Process:
         """A process by its tag, pid or id."""
         return Process(self, str(name))

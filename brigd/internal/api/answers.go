@@ -18,7 +18,8 @@ const (
 
 // components returns a value of each type that the OpenAPI document names.
 func components() []any {
-	return []any{engine.Request{}, engine.Response{}, engine.Event{}, engine.SandboxRequest{}, engine.SandboxInfo{},
+	return []any{engine.Request{}, engine.Response{}, engine.Event{},
+		engine.SandboxRequest{}, engine.BoxRequest{}, engine.SandboxInfo{},
 		engine.Life{}, engine.ProcessRequest{}, engine.TerminalSize{}, engine.ProcessInfo{}, engine.ProcessOutput{},
 		ring.Piece{}, ProcessList{}, ProcessEvent{}, Signal{},
 		engine.SnapshotInfo{}, SnapshotList{},

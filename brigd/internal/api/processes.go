@@ -18,6 +18,18 @@ type processHandlers struct {
 	bodyTime  time.Duration
 }
 
+// live answers POST /v1/sandboxes/{id}/live.
+func (h *processHandlers) live(c *call) (any, error) {
+	var req engine.BoxRequest
+	if err := c.body(&req); err != nil {
+		return nil, err
+	}
+	if err := h.rate.Ask(c.Caller.Key()); err != nil { // a jail is started for it
+		return nil, err
+	}
+	return h.processes.LiveSandbox(c.R.Context(), c.Caller, c.id, &req)
+}
+
 // start answers POST /v1/sandboxes/{id}/processes.
 func (h *processHandlers) start(c *call) (any, error) {
 	kind, err := accepted(c.R.Header.Values("Accept"))

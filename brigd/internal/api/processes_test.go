@@ -60,6 +60,7 @@ func TestRealProcesses(t *testing.T) {
 		end.Process.Result.ExitCode != 4 {
 		t.Errorf("%+v", list)
 	}
+	g.refused(409, "already_living", "POST", at+"/live", "")
 	g.refused(409, "stdin_closed", "POST", at+"/processes/cat/stdin", "x", "Content-Type", binary)
 	g.do(200, "POST", at+"/exec", `{"cmd":["true"]}`)
 
@@ -67,6 +68,17 @@ func TestRealProcesses(t *testing.T) {
 	g.do(204, "POST", at+"/processes/s/resize", `{"rows":30,"cols":90}`)
 	g.refused(400, "bad_size", "POST", at+"/processes/s/resize", `{"rows":0,"cols":90}`)
 	g.refused(400, "bad_signal", "POST", at+"/processes/s/signal", `{"signal":"RTMIN"}`)
+	var plain engine.SandboxInfo
+	g.do(201, "POST", "/v1/sandboxes", "").into(t, &plain)
+	if plain.Living != nil {
+		t.Errorf("%+v", plain.Living)
+	}
+	g.refused(400, "unknown_field", "POST", "/v1/sandboxes/"+plain.ID+"/live", `{"ttl":1}`)
+	g.do(200, "POST", "/v1/sandboxes/"+plain.ID+"/live", `{"env":{"A":"c"}}`).into(t, &plain)
+	g.do(201, "POST", "/v1/sandboxes/"+plain.ID+"/processes", `{"cmd":["sleep","1000"]}`)
+	if plain.Living == nil || plain.Living.State != "running" {
+		t.Errorf("%+v", plain.Living)
+	}
 	g.do(204, "POST", at+"/freeze", "")
 	if g.do(200, "GET", at, "").into(t, &box); box.Living.State != "frozen" || box.Living.Processes != 1 {
 		t.Errorf("%+v", box.Living)

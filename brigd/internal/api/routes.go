@@ -16,8 +16,8 @@ var yesNo = []string{"0", "1", "false", "true"}
 
 // routes returns the list of all routes, with the handlers that answer them.
 func routes(h *handlers) []route {
-	boxes := slices.Concat(sandboxRoutes(h), processRoutes(&h.processes), toolRoutes(&h.tools), searchRoutes(&h.search),
-		portRoutes(&h.ports))
+	boxes := slices.Concat(sandboxRoutes(h), processRoutes(&h.processes), toolRoutes(&h.tools),
+		searchRoutes(&h.search), portRoutes(&h.ports))
 	for i := range boxes { // the worker that has it may be lost
 		boxes[i].fails = append(slices.Clip(boxes[i].fails), http.StatusGone)
 	}

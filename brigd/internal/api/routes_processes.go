@@ -33,6 +33,11 @@ func processRoutes(h *processHandlers) []route {
 			status: 204, fails: fails, handle: h.signal},
 		{method: "POST", path: one + "/resize", id: "resizeProcess", summary: "Change the size of the terminal of a process.",
 			in: engine.TerminalSize{}, status: 204, fails: fails, handle: h.resize},
+		{method: "POST", path: "/v1/sandboxes/{id}/live", id: "liveSandbox",
+			summary: "Make a sandbox a living one, with its files as they are; or again, if its box has ended. From then on " +
+				"it is in memory only.",
+			in: engine.BoxRequest{}, bare: true, status: 200, out: engine.SandboxInfo{},
+			fails: []int{408, 409, 413, 415, 422, 429, 507}, handle: h.live},
 		{method: "POST", path: "/v1/sandboxes/{id}/freeze", id: "freezeSandbox",
 			summary: "Stop the processes of a living sandbox until the next call that uses one.", status: 204, fails: []int{409},
 			handle: h.freeze},

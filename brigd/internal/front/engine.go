@@ -62,6 +62,7 @@ type Snapshotter interface {
 
 // Processes has the processes of living sandboxes.
 type Processes interface {
+	LiveSandbox(ctx context.Context, c engine.Caller, id string, r *engine.BoxRequest) (*engine.SandboxInfo, error)
 	StartProcess(ctx context.Context, c engine.Caller, id string, r *engine.ProcessRequest,
 		attached context.Context) (*engine.ProcessInfo, error)
 	Processes(c engine.Caller, id string) ([]engine.ProcessInfo, error)

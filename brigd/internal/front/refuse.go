@@ -35,7 +35,7 @@ var statuses = map[string]int{
 	"not_found": 404, "too_large": 413, "too_many_sandboxes": 429, "too_many_watches": 429,
 	"too_much_work": 503, "disk_full": 507,
 	"out_of_sandbox_space": 507,
-	"process_unknown":      404, "not_started": 500,
+	"process_unknown":      404, "not_started": 500, "already_living": 409,
 	// codes of the queue
 	"no_queue": 404, "key_reused": 422, "bad_key": 400, "bad_priority": 400, "not_queued": 400, "operator_only": 403,
 	"run_given_up": 500, "stream_broken": 500, "worker_gone": 503, "no_worker": 503,

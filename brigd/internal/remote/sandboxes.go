@@ -34,6 +34,18 @@ func (e *Engine) CreateSandbox(ctx context.Context, c engine.Caller, r *engine.S
 	return info, e.get(&request{ctx: ctx, caller: c, worker: worker, method: "POST", path: "sandboxes"}, r, info)
 }
 
+// LiveSandbox makes the box of a sandbox.
+func (e *Engine) LiveSandbox(ctx context.Context, c engine.Caller, id string, r *engine.BoxRequest) (
+	*engine.SandboxInfo, error) {
+	if no := e.count(c); no != nil { // its box is a run
+		return nil, no
+	}
+	q := e.about(c, id, "POST", "/live")
+	q.ctx = ctx
+	info := &engine.SandboxInfo{}
+	return info, e.get(q, r, info)
+}
+
 // Sandboxes lists the caller's sandboxes at all workers, the oldest first.
 func (e *Engine) Sandboxes(c engine.Caller) ([]engine.SandboxInfo, error) {
 	ctx := context.Background()

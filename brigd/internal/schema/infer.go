@@ -21,8 +21,8 @@ import (
 // never allowed. It panics if the type has no JSON form, which is a programming error.
 func For[T any]() *Schema { return infer(reflect.TypeFor[T](), special()) }
 
-// Components returns the schemas of the types of values by their names. If one of the types has a field of another, the
-// schema has {"$ref": prefix + name}.
+// Components returns the schemas of the types of values by their names. If one of the types has a field of another,
+// which it does not embed, the schema has {"$ref": prefix + name}.
 func Components(prefix string, values ...any) map[string]*Schema {
 	known, types := special(), make([]reflect.Type, len(values))
 	for i, v := range values {
@@ -34,6 +34,13 @@ func Components(prefix string, values ...any) map[string]*Schema {
 	for _, t := range types {
 		others := maps.Clone(known)
 		delete(others, t)
+		if t.Kind() == reflect.Struct {
+			for _, f := range reflect.VisibleFields(t) {
+				if f.Anonymous { // its fields are the type's own
+					delete(others, f.Type)
+				}
+			}
+		}
 		if s, ok := special()[t]; ok {
 			out[t.Name()] = s
 			continue
