@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/program"
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/spec"
@@ -209,4 +210,30 @@ func TestDecideCommand(t *testing.T) {
 	same(t, "the tier's directory", decideCommand(asked(inTier)).dir, "/var/tmp/x")
 	own := decideCommand(asked(inTier, func(s *spec.Spec, _ *host.Host, _ *Mode) { s.Workdir = "/d" }))
 	same(t, "the caller's directory", own.dir, "/d")
+}
+
+// The payload begins a session of its own, or where it has a terminal in the caller's place a group in init's.
+func TestBeginPayload(t *testing.T) {
+	for name, c := range map[string]struct {
+		s    session
+		want []string
+	}{
+		"a session":    {session{}, []string{"setsid()"}},
+		"a group":      {session{group: true}, []string{"setpgid(0, 0)"}},
+		"with its end": {session{endsWithInit: true}, []string{"umask", "prctl(PR_SET_PDEATHSIG", "setsid()"}},
+	} {
+		p := program.New(2)
+		c.s.beginPayload(p)
+		text, at := p.String(), 0
+		for _, want := range c.want {
+			i := strings.Index(text[at:], want)
+			if i < 0 {
+				t.Fatalf("%s: no %s after byte %d of\n%s", name, want, at, text)
+			}
+			at += i
+		}
+		if strings.Contains(text, "setsid") == c.s.group {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
 }

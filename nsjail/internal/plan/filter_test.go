@@ -230,3 +230,35 @@ func TestCanDetachMounts(t *testing.T) {
 		}
 	}
 }
+
+// A directory is not below itself, nor is a name that only begins like it.
+func TestBelow(t *testing.T) {
+	for _, c := range []struct {
+		name, dir string
+		want      bool
+	}{{"/a/b", "/a", true}, {"/a", "/a", false}, {"/ab", "/a", false}, {"/a", "/", true}, {"/a/b", "/a/b/c", false}, {"/", "/", true}} {
+		if below(c.name, c.dir) != c.want {
+			t.Errorf("%s below %s: %v", c.name, c.dir, !c.want)
+		}
+	}
+}
+
+// Init cannot listen to a filter that asks it about the calls by which a payload starts, and the guard tells what it
+// refuses.
+func TestFilterNotes(t *testing.T) {
+	filtered := preset(t)
+	in := asked(filtered)
+	l := decideListening(in, &report{enforced: map[string]spec.Text{}})
+	if why := noListener(in, l.heard); why != "" || startNotifies(l.heard) {
+		t.Errorf("the default filter: %q", why)
+	}
+	always := []byte{6, 0, 0, 0, 0, 0, 0xc0, 0x7f} // BPF_RET: SECCOMP_RET_USER_NOTIF
+	if why := noListener(in, always); !strings.Contains(why, "execve or exit_group") {
+		t.Errorf("a filter that asks about all: %q", why)
+	}
+	plain := guardNote(&spec.Spec{})
+	writes := guardNote(&spec.Spec{Mounts: []spec.Mount{{Type: spec.MountBind, Source: "/s", Target: "/w", Writable: true}}})
+	if strings.Contains(plain, "S_ISUID") || !strings.Contains(writes, "S_ISUID") {
+		t.Errorf("%q, %q", plain, writes)
+	}
+}
