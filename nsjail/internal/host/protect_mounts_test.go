@@ -82,7 +82,7 @@ func TestOtherMounts(t *testing.T) {
 	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	must.Do(t, os.MkdirAll(dir+"/r/.git/hooks", 0o755))
 	table := places(ParseMounts(must.Get(sys.Mounts())(t), " - "))
-	at := must.Get(func() (place, error) { at, _, err := table.of(dir); return at, err }())(t)
+	here := must.Get(func() (place, error) { at, _, err := table.of(dir); return at, err }())(t)
 	for name, c := range map[string]struct {
 		root, point string // of the second mount, relative to dir
 		options     string
@@ -92,18 +92,18 @@ func TestOtherMounts(t *testing.T) {
 		cow         bool
 		refused     string
 	}{
-		"the work tree again":        {"r", "again", "rw", at.dev, "again/.git=r/.git", false, false, `shows "$/r/.git" writable as "$/again/.git", by a mount of the host`},
-		"a part of it again":         {"r/.git/hooks", "again", "rw", at.dev, "again=r/.git/hooks", false, false, `shows "$/r/.git/hooks" writable as "$/again", by a mount of the host`},
-		"absent, in the same tree":   {"r", "again", "rw", at.dev, "again=r", true, false, `shows "$/r/.git" writable as "$/again/.git", by a mount of the host`},
-		"read-only":                  {"r", "again", "ro", at.dev, "again/.git=r/.git", false, false, ""},
-		"covered by another mount":   {"r", "again", "rw", at.dev, "", false, false, ""},
+		"the work tree again":        {"r", "again", "rw", here.dev, "again/.git=r/.git", false, false, `shows "$/r/.git" writable as "$/again/.git", by a mount of the host`},
+		"a part of it again":         {"r/.git/hooks", "again", "rw", here.dev, "again=r/.git/hooks", false, false, `shows "$/r/.git/hooks" writable as "$/again", by a mount of the host`},
+		"absent, in the same tree":   {"r", "again", "rw", here.dev, "again=r", true, false, `shows "$/r/.git" writable as "$/again/.git", by a mount of the host`},
+		"read-only":                  {"r", "again", "ro", here.dev, "again/.git=r/.git", false, false, ""},
+		"covered by another mount":   {"r", "again", "rw", here.dev, "", false, false, ""},
 		"another device":             {"r", "again", "rw", "999:1", "again/.git=r/.git", false, false, ""},
-		"beside the bind":            {"r", "../beside", "rw", at.dev, "../beside/.git=r/.git", false, false, ""},
-		"another directory":          {"src", "again", "rw", at.dev, "again/.git=r/.git", false, false, ""},
-		"a protected place again":    {"r/.git", "r/.git/again", "rw", at.dev, "r/.git/again=r/.git", false, false, ""},
-		"the payload has its copies": {"r", "again", "rw", at.dev, "again/.git=r/.git", false, true, ""},
+		"beside the bind":            {"r", "../beside", "rw", here.dev, "../beside/.git=r/.git", false, false, ""},
+		"another directory":          {"src", "again", "rw", here.dev, "again/.git=r/.git", false, false, ""},
+		"a protected place again":    {"r/.git", "r/.git/again", "rw", here.dev, "r/.git/again=r/.git", false, false, ""},
+		"the payload has its copies": {"r", "again", "rw", here.dev, "again/.git=r/.git", false, true, ""},
 	} {
-		line := fmt.Sprintf("9999 1 %s %s %s %s - ext4 /dev/x rw", c.dev, filepath.Join(at.path, c.root), filepath.Join(dir, c.point), c.options)
+		line := fmt.Sprintf("9999 1 %s %s %s %s - ext4 /dev/x rw", c.dev, filepath.Join(here.path, c.root), filepath.Join(dir, c.point), c.options)
 		m := bind(dir, "/w", true)
 		if c.cow {
 			m = spec.Mount{Type: spec.MountCOW, Source: dir, Target: "/w"}
@@ -116,7 +116,7 @@ func TestOtherMounts(t *testing.T) {
 			p.areas.ids[filepath.Join(dir, name)] = p.areas.id(filepath.Join(dir, as))
 		}
 		p.otherMounts()
-		want := strings.ReplaceAll(c.refused, "$", dir)
+		want := at(dir, c.refused)
 		if (p.err != nil) != (want != "") || p.err != nil && !strings.Contains(p.err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, p.err, want)
 		}
