@@ -48,21 +48,33 @@ func (h *Caller) lookIdentity(missing map[string]spec.Text) error {
 	if err := unix.Capget(&hdr, &data[0]); err != nil {
 		return os.NewSyscallError("capget", err)
 	}
-	need := uint32(1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID)
-	if data[0].Effective&need != need {
-		return spec.HostError("identity", "root without CAP_SETUID and CAP_SETGID cannot become another user, and the "+
-			"payload is never the host's root",
-			"run brig as an ordinary user, or give the container these capabilities")
+	noIdmap, err := rootCan(data[0].Effective)
+	if err != nil {
+		return err
 	}
 	h.Drop, h.Kept = true, data[0].Permitted&(1<<unix.CAP_DAC_OVERRIDE)
 	h.PayloadUID = launcher.PayloadID()
 	h.PayloadGID = h.PayloadUID
-	if data[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
-		missing["idmap"] = "CAP_SYS_ADMIN is missing"
-	} else if data[0].Effective&(1<<unix.CAP_SYS_PTRACE) == 0 { // for another user's /proc/PID/ns
-		missing["idmap"] = "CAP_SYS_PTRACE is missing"
+	if noIdmap != "" {
+		missing["idmap"] = noIdmap
 	}
 	return nil
+}
+
+// rootCan returns why a root with some capabilities cannot idmap binds, or "". It returns an error if that root cannot
+// make anybody else its payload.
+func rootCan(effective uint32) (noIdmap spec.Text, err error) {
+	has := func(capability int) bool { return effective&(1<<capability) != 0 }
+	switch {
+	case !has(unix.CAP_SETUID) || !has(unix.CAP_SETGID):
+		return "", spec.HostError("identity", "root without CAP_SETUID and CAP_SETGID cannot become another user, and the "+
+			"payload is never the host's root", "run brig as an ordinary user, or give the container these capabilities")
+	case !has(unix.CAP_SYS_ADMIN):
+		return "CAP_SYS_ADMIN is missing", nil
+	case !has(unix.CAP_SYS_PTRACE): // for another user's /proc/PID/ns
+		return "CAP_SYS_PTRACE is missing", nil
+	}
+	return "", nil
 }
 
 // hostRoot reports whether uid 0 here is the host's root. It returns an error if there are no other ids for the
@@ -72,7 +84,15 @@ func hostRoot() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	f := strings.Fields(string(m))
+	return mapsRoot(string(m), func() bool {
+		var st unix.Stat_t
+		return unix.Stat("/proc/sys", &st) == nil && st.Uid != 0
+	})
+}
+
+// mapsRoot is hostRoot for a uid map: user_namespaces(7). foreign reports whether /proc/sys is not owned by uid 0.
+func mapsRoot(uidMap string, foreign func() bool) (bool, error) {
+	f := strings.Fields(uidMap)
 	if len(f) != 3 || f[0] != "0" || f[1] != "0" {
 		return false, nil
 	}
@@ -81,8 +101,7 @@ func hostRoot() (bool, error) {
 	}
 	// In nested user namespaces the map shows ids of the outer namespace, whose root need not be the host's. The host's
 	// root owns /proc/sys: if it is not mapped here, stat(2) shows the overflow uid (user_namespaces(7)).
-	var st unix.Stat_t
-	if err := unix.Stat("/proc/sys", &st); err == nil && st.Uid != 0 {
+	if foreign() {
 		return false, nil
 	}
 	return false, spec.CallerError("identity", "this user namespace has the host's root and too few other ids "+

@@ -7,14 +7,14 @@ import (
 )
 
 // lookLabels reads whether the kernel enforces what the labels of the Spec stand for.
-func (h *Machine) lookLabels(s *spec.Spec) error {
+func (h *Machine) lookLabels(s *spec.Spec, read settings) error {
 	if s.AppArmor != "" {
-		h.lookAppArmor()
+		h.lookAppArmor(read)
 	}
 	if s.SELinuxLabel == "" {
 		return nil
 	}
-	switch ReadText("/sys/fs/selinux/enforce") {
+	switch read("/sys/fs/selinux/enforce") {
 	case "1":
 	case "0":
 		h.Missing["selinux"] = "SELinux is permissive here; run `setenforce 1` as root"
@@ -25,12 +25,12 @@ func (h *Machine) lookLabels(s *spec.Spec) error {
 	return nil
 }
 
-func (h *Machine) lookAppArmor() {
-	if ReadText("/sys/module/apparmor/parameters/enabled") != "Y" {
+func (h *Machine) lookAppArmor(read settings) {
+	if read("/sys/module/apparmor/parameters/enabled") != "Y" {
 		h.Missing["apparmor"] = "AppArmor is not in force here (/sys/module/apparmor/parameters/enabled); boot with " +
 			"security=apparmor"
 		return
 	}
-	label := ReadText("/proc/self/attr/apparmor/current") // Linux 5.8
+	label := read("/proc/self/attr/apparmor/current") // Linux 5.8
 	h.Confined = label != "unconfined" && !strings.HasSuffix(label, " (unconfined)")
 }

@@ -23,7 +23,7 @@ func LookWithin(ctx context.Context, until time.Time, s *spec.Spec) (*Host, erro
 		func() error { return h.lookIdentity(h.Missing) }, l.lookTable, l.lookSystem, l.lookEnv,
 		func() error { return h.lookFilter(s, h.Kernel) }, func() error { return h.lookListener(s) },
 		func() error { return h.lookNetwork(s) }, l.lookSources, l.lookOwner, l.lookTier,
-		func() error { return h.lookLabels(s) }, func() error { return h.Groups.look(s, l.table) }} {
+		func() error { return h.lookLabels(s, ReadText) }, func() error { return h.Groups.look(s, l.table) }} {
 		if err := step(); err != nil {
 			return nil, errors.Join(NeedProc(err), h.Close())
 		}

@@ -38,23 +38,36 @@ func (h *Machine) lookVersion() error {
 }
 
 func (h *Machine) lookKernel(uid int) error {
-	if h.Landlock = landlock.ABI(); h.Landlock >= 6 && !h.Kernel.AtLeast(6, 12) {
-		h.Landlock = 5 // a vendor's 5.14 claims ABI 6 without all of its scopes
-	}
+	h.Landlock = h.Kernel.landlock(landlock.ABI())
 	h.Queues = h.Landlock > 0 && unix.Access("/proc/sys/fs/mqueue", unix.F_OK) == nil
-	if v, ok := readInt("/proc/sys/user/max_user_namespaces"); ok && v == 0 {
-		h.Missing["user"] = "user.max_user_namespaces is 0; run `sysctl -w user.max_user_namespaces=15000` as root"
-	}
-	if v, ok := readInt("/proc/sys/kernel/unprivileged_userns_clone"); ok && v == 0 && uid != 0 {
-		h.Missing["user"] = "kernel.unprivileged_userns_clone is 0; run `sysctl -w kernel.unprivileged_userns_clone=1` " +
-			"as root"
-	}
-	// only where the setting exists and is on does this cost more than a failed open(2)
-	if v, ok := readInt(SysctlPath(AppArmorSwitch)); ok && v == 1 && ReadText("/proc/self/attr/current") == "unconfined" {
-		h.Missing["user"] = AppArmorSwitch + " is 1, and no AppArmor profile allows brig user namespaces; `brig doctor` " +
-			"prints the profile to install"
+	if why := noUserNamespaces(ReadText, uid); why != "" {
+		h.Missing["user"] = why
 	}
 	return nil
+}
+
+// landlock returns the ABI of Landlock that a kernel has of the one that it claims.
+func (k Kernel) landlock(abi int) int {
+	if abi >= 6 && !k.AtLeast(6, 12) {
+		return 5 // a vendor's 5.14 claims ABI 6 without all of its scopes
+	}
+	return abi
+}
+
+// noUserNamespaces returns why the settings of the kernel do not allow user namespaces, or "".
+func noUserNamespaces(read settings, uid int) (why spec.Text) {
+	if v, ok := read.number("/proc/sys/user/max_user_namespaces"); ok && v == 0 {
+		why = "user.max_user_namespaces is 0; run `sysctl -w user.max_user_namespaces=15000` as root"
+	}
+	if v, ok := read.number("/proc/sys/kernel/unprivileged_userns_clone"); ok && v == 0 && uid != 0 {
+		why = "kernel.unprivileged_userns_clone is 0; run `sysctl -w kernel.unprivileged_userns_clone=1` as root"
+	}
+	// only where the setting exists and is on does this cost more than a failed open(2)
+	if v, ok := read.number(SysctlPath(AppArmorSwitch)); ok && v == 1 && read("/proc/self/attr/current") == "unconfined" {
+		why = AppArmorSwitch + " is 1, and no AppArmor profile allows brig user namespaces; `brig doctor` prints the " +
+			"profile to install"
+	}
+	return why
 }
 
 // parseKernel reads "6.12.9-cloud-amd64" without fmt, whose first use costs a start 0.1 ms.
@@ -81,9 +94,12 @@ func ReadText(path string) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// readInt reads a setting of one number, if this kernel has it.
-func readInt(path string) (int, bool) {
-	v, err := strconv.Atoi(ReadText(path))
+// settings reads the kernel's settings: ReadText.
+type settings func(path string) string
+
+// number reads a setting of one number, if this kernel has it.
+func (read settings) number(path string) (int, bool) {
+	v, err := strconv.Atoi(read(path))
 	return v, err == nil
 }
 
@@ -99,7 +115,7 @@ func (h *Machine) lookNetwork(s *spec.Spec) error {
 		return nil
 	}
 	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if off, ok := readInt("/proc/sys/net/ipv6/conf/default/disable_ipv6"); err == nil && ok && off != 0 {
+	if off, ok := settings(ReadText).number("/proc/sys/net/ipv6/conf/default/disable_ipv6"); err == nil && ok && off != 0 {
 		err = errors.Join(unix.EAFNOSUPPORT, unix.Close(fd)) // a new namespace can inherit this setting
 	}
 	if err != nil {
