@@ -26,6 +26,7 @@ const (
 	starter = "brig/nsjail/internal/launcher"
 	warm    = "brig/nsjail/internal/warm"
 	ghost   = "brig/nsjail/internal/ghost"
+	userns  = "brig/nsjail/internal/userns"
 	relay   = "brig/nsjail/internal/relay"
 	doctor  = "brig/nsjail/doctor"
 	isolate = "brig/cmd/brig/internal/isolate"
@@ -93,7 +94,7 @@ var ours = map[string][]string{
 	"brig/nsjail/internal":       {},
 	"brig/nsjail/internal/walk":  {},
 	specs:                        {program, "brig/internal/repository", "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
-	host:                         {specs, "brig/internal/repository", "brig/nsjail/internal/walk", "brig/landlock", "brig/rootfs", starter, "brig/cgroup", "brig/seccomp"},
+	host:                         {specs, "brig/internal/repository", userns, "brig/nsjail/internal/walk", "brig/landlock", "brig/rootfs", starter, "brig/cgroup", "brig/seccomp"},
 	ops:                          {program, specs, host, starter, "brig/netns"},
 	planner:                      {program, tricks, specs, host, ops, starter, "brig/cgroup", "brig/landlock", "brig/netns", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	ordered:                      {program, specs, host, ops, planner, starter, "brig/netns", "brig/rootfs", steps},
@@ -102,6 +103,7 @@ var ours = map[string][]string{
 	ghost:                        {specs},
 	doctor:                       {specs, host, "brig/landlock", "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	"brig/denial":                {"brig/netns/egress", "brig/netns/egress/policy", "brig/seccomp"},
+	userns:                       {},
 	relay:                        {specs, starter, "brig/netns", "brig/netns/egress"},
 	"brig/nsjail":                {"brig/nsjail/internal/disk", "brig/denial", program, specs, host, ops, planner, ordered, warm, keeper, ghost, relay, doctor, starter, "brig/cgroup", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp", steps},
 	"brig/brigd/keep":            {},

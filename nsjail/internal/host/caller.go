@@ -3,12 +3,10 @@ package host
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 
-	"brig/internal/sys"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/userns"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -80,33 +78,32 @@ func rootCan(effective uint32) (noIdmap spec.Text, err error) {
 // hostRoot reports whether uid 0 here is the host's root. It returns an error if there are no other ids for the
 // payload.
 func hostRoot() (bool, error) {
-	m, err := sys.ReadFile("/proc/self/uid_map")
-	if err != nil {
+	m, err := userns.Self()
+	if err != nil || !m.IsRoot(0) {
 		return false, err
 	}
-	return mapsRoot(string(m), func() bool {
-		var st unix.Stat_t
-		return unix.Stat("/proc/sys", &st) == nil && st.Uid != 0
-	})
-}
-
-// mapsRoot is hostRoot for a uid map: user_namespaces(7). foreign reports whether /proc/sys is not owned by uid 0.
-func mapsRoot(uidMap string, foreign func() bool) (bool, error) {
-	f := strings.Fields(uidMap)
-	if len(f) != 3 || f[0] != "0" || f[1] != "0" {
-		return false, nil
-	}
-	if count, err := strconv.ParseInt(f[2], 10, 64); err != nil || count >= launcher.PayloadIDs+launcher.PayloadIDCount {
-		return true, err
+	if m.Has(launcher.PayloadIDs, launcher.PayloadIDCount) {
+		return true, nil
 	}
 	// In nested user namespaces the map shows ids of the outer namespace, whose root need not be the host's. The host's
 	// root owns /proc/sys: if it is not mapped here, stat(2) shows the overflow uid (user_namespaces(7)).
-	if foreign() {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/sys", &st); err == nil && st.Uid != 0 {
 		return false, nil
 	}
 	return false, spec.CallerError("identity", "this user namespace has the host's root and too few other ids "+
 		"(/proc/self/uid_map), and the payload is never the host's root",
 		"run brig outside of `unshare -r`, or as an ordinary user")
+}
+
+// notRoot returns an error if a uid here, which is not 0 and has no capabilities therefore, is the host's root.
+func notRoot(uid int) error {
+	m, err := userns.Self()
+	if err != nil || !m.IsRoot(int64(uid)) {
+		return err
+	}
+	return spec.CallerError("identity", fmt.Sprintf("uid %d of this user namespace is the host's root "+
+		"(/proc/self/uid_map), and the payload is never the host's root", uid), "run brig as an ordinary user")
 }
 
 // LookEnv returns the caller's variables that Spec.PassEnv names, and its TERM, which BuildEnv uses if the Spec has a

@@ -7,4 +7,9 @@ import (
 	"brig/internal/test/asuser"
 )
 
-func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(namespaced) != "" {
+		os.Exit(m.Run())
+	}
+	os.Exit(asuser.Main(m))
+}

@@ -48,8 +48,14 @@ func (h *looker) lookSystem() error {
 	hidden, readOnly := Masks()
 	for _, f := range append(hidden, readOnly...) {
 		var st unix.Stat_t
-		if err := unix.Lstat("/proc/"+f, &st); err == nil {
-			h.ProcFiles = append(h.ProcFiles, ProcFile{f, st.Mode&unix.S_IFMT == unix.S_IFDIR})
+		if err := unix.Lstat("/proc/"+f, &st); err != nil {
+			continue
+		}
+		h.ProcFiles = append(h.ProcFiles, ProcFile{f, st.Mode&unix.S_IFMT == unix.S_IFDIR})
+		if f == "sys" && h.UID != 0 && int(st.Uid) == h.UID { // it is the host's root's, or of nobody who is mapped here
+			if err := notRoot(h.UID); err != nil {
+				return err
+			}
 		}
 	}
 	if h.spec.Rootfs.Path != "" {
