@@ -40,7 +40,7 @@ var (
 	word     = regexp.MustCompile("`([^`]+)`|[A-Za-z]+")
 	aCall    = regexp.MustCompile(`^(?:[A-Za-z]+\.)+([A-Z][A-Za-z]+)(?:\(\))?$`)
 	aRoute   = regexp.MustCompile(`^(GET|POST|PUT|DELETE) (/[^ ?]+)$`)
-	testLink = regexp.MustCompile(`^\[((?:Test|Fuzz)[A-Za-z0-9_]*)\]\(([^)#]+)\)$`)
+	testCall = regexp.MustCompile("^`([a-z-]+)[.]((?:Test|Fuzz)[A-Za-z0-9_]*)`$")
 )
 
 // featureRows reads the tables. A line that has not three cells, and a table with other headings, is an error.
@@ -62,8 +62,8 @@ func featureRows(t *testing.T, text string) (list []row) {
 	return list
 }
 
-// problems returns what is wrong with a row. A test is in the package that its link leads to, and so is what a call of
-// the row names; only what brig has not may have no test.
+// problems returns what is wrong with a row. A test is in a package of the name before it, and so is what a call of the
+// row names; only what brig has not may have no test.
 func (r row) problems(t *testing.T) (list []string) {
 	for _, cell := range []string{r.asked, r.brig, r.test} {
 		if strings.Trim(cell, " -–—?.") == "" {
@@ -75,12 +75,18 @@ func (r row) problems(t *testing.T) (list []string) {
 		if r.test == "none" && strings.HasPrefix(r.brig, "no: ") {
 			break
 		}
-		m := testLink.FindStringSubmatch(part)
+		m := testCall.FindStringSubmatch(part)
 		if m == nil {
-			list = append(list, "no link to a test: "+part)
-		} else if dir := filepath.Join("docs", m[2]); !strings.Contains(below(t, dir+" tests"), "\nfunc "+m[1]+"(") {
-			list = append(list, dir+" has no "+m[1])
-		} else {
+			list = append(list, "no package and test: "+part)
+			continue
+		}
+		dirs := slices.DeleteFunc(roomsOf(t, m[1]), func(dir string) bool {
+			return !strings.Contains(below(t, dir+" tests"), "\nfunc "+m[2]+"(")
+		})
+		if len(dirs) == 0 {
+			list = append(list, "no package "+m[1]+" has "+m[2])
+		}
+		for _, dir := range dirs {
 			code += below(t, dir)
 		}
 	}
@@ -95,6 +101,17 @@ func (r row) problems(t *testing.T) (list []string) {
 		}
 	}
 	return list
+}
+
+// roomsOf returns the directories with tests whose name is this one.
+func roomsOf(t *testing.T, name string) (dirs []string) {
+	each(t, "_test.go", func(path string, _ []byte) {
+		dir := must.Get(filepath.Rel(root, filepath.Dir(path)))(t)
+		if filepath.Base(dir) == name && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	})
+	return dirs
 }
 
 // known reports whether a name in backquotes is what it looks like: a command line, a route, a metric, a call or a
@@ -248,7 +265,7 @@ func TestFeatures(t *testing.T) {
 
 // TestFeatureRowsCanFail: a row that is wrong in one place is found out.
 func TestFeatureRowsCanFail(t *testing.T) {
-	good := row{"`timeout`", "`--timeout`; request `timeout`; Spec `limits.wall`; `engine.Engine.Run()`", "[TestRun](../brigd/engine)"}
+	good := row{"`timeout`", "`--timeout`; request `timeout`; Spec `limits.wall`; `engine.Engine.Run()`", "`engine.TestRun`"}
 	if p := good.problems(t); len(p) > 0 {
 		t.Fatal(p)
 	}
@@ -260,7 +277,7 @@ func TestFeatureRowsCanFail(t *testing.T) {
 	}
 	for _, bad := range []row{
 		{" ", good.brig, good.test}, {good.asked, good.brig, strings.Replace(good.test, "TestRun", "TestRuns", 1)},
-		{good.asked, good.brig, strings.Replace(good.test, "engine", "audit", 1)}, {good.asked, good.brig, "nsjail"},
+		{good.asked, good.brig, strings.Replace(good.test, "engine", "text", 1)}, {good.asked, good.brig, "nsjail"},
 		{good.asked, good.brig, "none"}, {good.asked, good.brig, "TestRun"}, {good.asked, good.brig, ""}} {
 		if len(bad.problems(t)) == 0 {
 			t.Errorf("nobody notices %q", bad)

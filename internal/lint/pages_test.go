@@ -15,7 +15,7 @@ import (
 const (
 	maxPageKB      = 25
 	maxDocColumns  = 160
-	maxDocumentsKB = 262 // on the way to 250
+	maxDocumentsKB = 250
 )
 
 // documents returns the pages of the root and of docs, by their path.
