@@ -117,7 +117,7 @@ func TestPrefixAndSuffix(t *testing.T) {
 	}
 }
 
-// imaged gives the jail a root of the caller's.
+// imaged makes a directory of the caller's the root.
 func imaged(s *spec.Spec, h *host.Host, _ *Mode) {
 	s.Rootfs.Path = "/image"
 	h.Sources.Put(host.SourceOf(spec.Root), &host.Source{Path: "/image", Dir: true, UID: h.UID, GID: h.GID, Mode: 0o755})

@@ -49,7 +49,7 @@ func TestDecideTier(t *testing.T) {
 }
 
 // A payload may use the system's directories, a few files of /proc, its own directory and its binds, each as far as the
-// Spec says, and nothing of another process.
+// Spec permits, and nothing of another process.
 func TestTierFiles(t *testing.T) {
 	const run, file = landlock.Read | landlock.Execute, landlock.ReadFile
 	in := asked(inTier, mounted(

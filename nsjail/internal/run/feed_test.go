@@ -31,7 +31,7 @@ func stdin(t *testing.T) (*feed, *os.File) {
 	return &feed{to: w}, r
 }
 
-// waited returns what a channel gives, or ends the test.
+// waited receives from a channel, or ends the test.
 func waited[T any](t *testing.T, c <-chan T) (v T) {
 	t.Helper()
 	select {
