@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/test/asuser"
 	"brig/internal/test/must"
 	"brig/nsjail/spec"
 
@@ -56,6 +57,8 @@ func TestNotRootInNamespaces(t *testing.T) {
 	if os.Geteuid() != 0 || ReadText("/proc/self/uid_map") != "0          0 4294967295" {
 		t.Skip("only the host's root can map itself")
 	}
+	exe := asuser.Dir() + "/namespaced.test" // where others may execute it, whatever the umask is
+	must.Do(t, errors.Join(os.WriteFile(exe, must.Get(os.ReadFile("/proc/self/exe"))(t), 0o755), os.Chmod(exe, 0o755)))
 	const few, own = "error identity: this user namespace has the host's root and too few other ids", "of this user namespace is the host's root"
 	type ids = []syscall.SysProcIDMap
 	for name, c := range map[string]struct {
@@ -74,7 +77,7 @@ func TestNotRootInNamespaces(t *testing.T) {
 		"root is another's id":     {ids{{HostID: 0, ContainerID: 0, Size: 1}, {HostID: 100000, ContainerID: 1, Size: 65535}}, 7, "payload 7 of 7, drops false"},
 		"nobody":                   {ids{{HostID: 100000, ContainerID: 0, Size: 65536}}, 65534, "payload 65534 of 65534, drops false"},
 	} {
-		cmd := exec.Command("/proc/self/exe", "-test.run=^TestNotRootInNamespaces$")
+		cmd := exec.Command(exe, "-test.run=^TestNotRootInNamespaces$")
 		cmd.Env = append(os.Environ(), namespaced+"=1")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: c.ids, GidMappings: c.ids,
 			GidMappingsEnableSetgroups: true, Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid, Groups: []uint32{}}}
