@@ -45,9 +45,9 @@ func TestCopied(t *testing.T) {
 // TestLookEtcName: public configuration is shown; what is not for everybody, or leads elsewhere, has a reason.
 func TestLookEtcName(t *testing.T) {
 	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
-	grow(t, dir, "file", "secret", "open/x", "closed/x", "unlisted/x", "usr -> /usr/share/x", "out -> /root/.ssh", "climbs -> /usr/../root", "big")
+	grow(t, dir, "file", "secret", "open/x", "closed/x", "unlisted/x", "unpassable/x", "usr -> /usr/share/x", "out -> /root/.ssh", "climbs -> /usr/../root", "big")
 	must.Do(t, os.Chmod(dir, 0o755))
-	for name, mode := range map[string]os.FileMode{"file": 0o644, "secret": 0o640, "open": 0o755, "closed": 0o750, "unlisted": 0o711} {
+	for name, mode := range map[string]os.FileMode{"file": 0o644, "secret": 0o640, "open": 0o755, "closed": 0o750, "unlisted": 0o711, "unpassable": 0o754} {
 		must.Do(t, os.Chmod(filepath.Join(dir, name), mode))
 	}
 	must.Do(t, os.Truncate(dir+"/big", MaxEtcFile+1))
@@ -56,7 +56,7 @@ func TestLookEtcName(t *testing.T) {
 	for name, c := range map[string]struct{ why, as string }{
 		"file": {"", "file"}, "open": {"", "system"}, "usr": {"", "system"},
 		"secret": {"is no file of at most 1m that everybody may read", ""}, "big": {"is no file of at most 1m that everybody may read", ""}, "fifo": {"is no file of at most 1m that everybody may read", ""},
-		"closed": {"is not for everybody to read", ""}, "unlisted": {"is not for everybody to read", ""},
+		"closed": {"is not for everybody to read", ""}, "unlisted": {"is not for everybody to read", ""}, "unpassable": {"is not for everybody to read", ""},
 		"out": {"is a link that leads out of /usr", ""}, "climbs": {"is a link that leads out of /usr", ""},
 		"gone": {"does not exist", ""}, "file/x": {"does not exist", ""},
 	} {

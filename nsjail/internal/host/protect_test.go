@@ -131,6 +131,8 @@ func TestProtect(t *testing.T) {
 			[]string{"/w/d/f", "/d/f is w/d/f", "+w/d/f"}},
 		"hidden by another mount": {[]string{"w/d/f", "y/"}, []spec.Mount{bind("$/w", "/w", true), bind("$/y", "/w/d", true)}, []string{"/w/d/f"},
 			[]string{"/w/d/f is y/f?", "+y/f"}},
+		"by a link, and hidden": {[]string{"w/d/f", "w/l -> d/f", "y/f"}, []spec.Mount{bind("$/w", "/w", true), bind("$/y", "/w/d", true)}, []string{"/w/l"},
+			[]string{"/w/l", "+w/l"}},
 		"a read-only mount in it": {[]string{"w/d/f", "y/f"}, []spec.Mount{bind("$/w", "/w", true), bind("$/y", "/w/d", false)}, []string{"d/f"}, nil},
 		"nothing":                 {[]string{"w/f"}, rw, nil, nil},
 		"only taken back":         {[]string{"w/f"}, rw, []string{"!f"}, nil},
@@ -228,5 +230,20 @@ func TestProtectDenied(t *testing.T) {
 	_, err := protects(t, &spec.Spec{Protect: []string{"d/f"}, Mounts: []spec.Mount{bind(dir, "/w", true)}})
 	if e, ok := errors.AsType[*spec.Error](err); !ok || e.Detail.String() != at(dir, `"$/d/f" cannot be looked at: permission denied`) || e.Remedy.String() != "chmod u+rwx '"+dir+"/d'" {
 		t.Error(err)
+	}
+}
+
+// What the payload of an ordinary user can neither make nor look at needs no protection: it is another user's.
+func TestProtectOthers(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root is denied nothing")
+	}
+	away(t)
+	s := &spec.Spec{Protect: []string{"etc/no-such-file", "etc/no/such"}, Mounts: []spec.Mount{bind("/", "/w", true)}}
+	if _, err := os.Lstat("/root/x"); errors.Is(err, os.ErrPermission) {
+		s.Protect = append(s.Protect, "root/x")
+	}
+	if h, err := protects(t, s); err != nil || slices.ContainsFunc(told(h, ""), func(what string) bool { return strings.Contains(what, "no") || strings.Contains(what, "root") }) {
+		t.Errorf("%q, %v", told(h, ""), err)
 	}
 }
