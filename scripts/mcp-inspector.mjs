@@ -43,7 +43,7 @@ function inspect(target, args) {
 const call = (tool, args) => ["--method", "tools/call", "--tool-name", tool,
   ...Object.entries(args).flatMap(([k, v]) => ["--tool-arg", `${k}=${typeof v === "string" ? v : JSON.stringify(v)}`])];
 
-const names = ["analyze_code", "column_mean", "count_lines", "delete_file", "delete_snapshot", "list_files", "list_languages", "list_snapshots", "read_file", "restore_snapshot", "run_code", "run_command", "search", "take_snapshot", "write_file"];
+const names = ["analyze_code", "column_mean", "count_lines", "delete_file", "delete_snapshot", "list_files", "list_languages", "list_processes", "list_snapshots", "process_output", "read_file", "restore_snapshot", "run_code", "run_command", "search", "send_input", "start_process", "stop_process", "take_snapshot", "write_file"];
 
 // Each is a tool, its arguments, whether the result is an error, and what it says.
 const cases = [
@@ -51,6 +51,11 @@ const cases = [
   ["run_command", { cmd: ["sh", "-c", "cat; echo >&2 err"], stdin: "in", timeout: 10 }, false, (r) => r.structuredContent.stdout === "in" && r.structuredContent.stderr === "err\n"],
   ["write_file", { path: "/work/a.txt", content: "text" }, false, (r) => r.structuredContent.file.size === 4],
   ["list_files", { path: "/work" }, false, (r) => r.structuredContent.files.length === 0],
+  ["start_process", { shell: "echo up; sleep 1000", name: "s" }, false, (r) => r.structuredContent.process.running],
+  ["list_processes", {}, false, (r) => r.structuredContent.processes.length === 0], // each call has a session of its own here
+  ["process_output", { process: "s" }, true, (r) => r.structuredContent.error.next_steps.length > 0],
+  ["send_input", { process: "s", text: "x" }, true, (r) => r.structuredContent.error.next_steps.length > 0],
+  ["stop_process", { process: "s" }, true, (r) => r.structuredContent.error.next_steps.length > 0],
   ["list_languages", {}, false, (r) => r.structuredContent.languages.some((l) => l.language === "python")],
   ["analyze_code", { code: "print('$(id) {{code}}')" }, false, (r) => r.structuredContent.stdout === "$(id) {{code}}\n"],
   ["column_mean", { table: "a,b\n1,2\n1,4\n", column: "b" }, false, (r) => r.structuredContent.stdout === "3.0\n"],
@@ -109,6 +114,16 @@ async function oneSession(name, transport) {
   check(r.structuredContent.content === "three\n", `${name}: read_file reads what a run wrote`, r);
   r = await tool("delete_file", { path: "/output/b" });
   check(!r.isError, `${name}: delete_file`, r);
+
+  // What one call starts, the next ones find.
+  r = await tool("start_process", { cmd: ["python3", "-u", "-m", "http.server", "8000"], name: "web" });
+  for (let said = ""; !r.isError && !said.includes("Serving"); said = r.structuredContent.output) r = await tool("process_output", { process: "web", offset: 0, wait: "30s" });
+  r = await tool("run_code", { language: "python", code: "import urllib.request as u; print(u.urlopen('http://localhost:8000/in/a.txt').read())" });
+  check(r.structuredContent.stdout === "b'one\\ntwo\\n'\n", `${name}: a server goes on between calls`, r);
+  r = await tool("run_command", { cmd: ["cat", "in/a.txt"], network: ["example.org:443"] });
+  check(r.structuredContent.stdout === "one\ntwo\n", `${name}: a jail of its own beside it`, r);
+  r = await tool("stop_process", { process: "web" });
+  check(!r.isError && !r.structuredContent.process.running, `${name}: stop_process`, r);
 
   // Cancel a call once its program says that it runs.
   const seconds = `${86400 + Math.floor(Math.random() * 1e6)}.25`, abort = new AbortController(), messages = [];

@@ -58,6 +58,9 @@ type Request struct {
 	Mounts []Mount `json:"mounts,omitempty"`
 	// Sandbox is the id of the sandbox to run in; a fresh, empty one that nothing remains of if it is empty.
 	Sandbox string `json:"sandbox,omitempty"`
+	// Apart runs it in a jail of its own where the sandbox lives: with the sandbox's files, and without its processes,
+	// ports and bounds.
+	Apart bool `json:"apart,omitempty"`
 	// Agent is on whose behalf it runs, if no token names the agent.
 	Agent string `json:"agent_id,omitempty"`
 	// MaxOutput is how many bytes of stdout and of stderr are returned, head and tail.

@@ -51,7 +51,8 @@ func ofTheBox(r *Request) *job.Refusal {
 		return nil
 	}
 	return bad("of_the_box", field, field+": all commands of a living sandbox share it",
-		"leave it out, and name it when the sandbox is made")
+		`send "apart": true for a jail of its own with the sandbox's files; or leave it out, and name it when the `+
+			"sandbox is made")
 }
 
 // inside fills in the Job of a command in a box: that of the box, with the command, variables and time of the request.

@@ -41,6 +41,14 @@ func TestSandboxComesToLife(t *testing.T) {
 	if got := inSandbox(t, e, Caller{}, box.ID, "touch /work/go; echo $A"); got != "b\n" {
 		t.Errorf("a run in the box: %q", got)
 	}
+	apart := e.Run(t.Context(), Caller{}, &Request{Sandbox: box.ID, Apart: true,
+		Cmd: []string{"sh", "-c", "cat f; echo apart >g; echo $A; grep -l sleep /proc/[0-9]*/comm"}}, nil)
+	if apart.Stdout != "before\n\n" {
+		t.Errorf("a run apart: %+v, %+v", apart, apart.Error)
+	}
+	if got := inSandbox(t, e, Caller{}, box.ID, "cat g"); got != "apart\n" {
+		t.Errorf("what a run apart has left: %q", got)
+	}
 	if a := <-early; a.Status != "ok" || a.Error != nil {
 		t.Errorf("the run from before: %+v", a)
 	}

@@ -44,6 +44,9 @@ func (r *Request) check() *job.Refusal {
 			"put it into a file of a sandbox and read that")
 	case len(r.Env)+len(r.Secrets) > MaxEnv:
 		return bad("too_many_variables", "env", fmt.Sprintf("more than %d variables", MaxEnv), "put them into a file")
+	case r.Apart && r.Sandbox == "":
+		return bad("apart_alone", "apart", "apart: a run without a sandbox has a jail of its own",
+			"leave it out, or name a sandbox")
 	case !slices.Contains([]string{"", "none", "ansi", "all"}, r.Strip):
 		return bad("bad_strip", "strip", fmt.Sprintf("strip: %.20q is none of none, ansi and all", r.Strip),
 			"write one of them, or leave it out")

@@ -107,7 +107,7 @@ type run struct {
 // prepare makes the Job, and acquires what it needs. The run ends with the context that it returns.
 func (x *run) prepare(ctx context.Context, stream bool) (context.Context, *job.Refusal) {
 	c, r := x.caller, x.request
-	if l := x.lives.of(r.Sandbox); l != nil && x.life == nil {
+	if l := x.lives.of(r.Sandbox); l != nil && x.life == nil && !r.Apart {
 		return x.prepareInBox(ctx, l, stream)
 	}
 	j, no := x.requests.prepare(ctx, c, r)

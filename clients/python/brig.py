@@ -713,7 +713,7 @@ class Client:
             files: Optional[Mapping[str, FileContent]] = None, stdin: Optional[str] = None, timeout: Optional[Seconds] = None,
             memory: Optional[Size] = None, cpus: Optional[float] = None, env: Optional[Mapping[str, str]] = None,
             secrets: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None, network: Optional[Sequence[str]] = None,
-            image: Optional[str] = None, mounts: Optional[Sequence[Mapping[str, Any]]] = None, sandbox: Optional[str] = None, max_output: Optional[Size] = None, strip_ansi: Optional[bool] = None,
+            image: Optional[str] = None, mounts: Optional[Sequence[Mapping[str, Any]]] = None, sandbox: Optional[str] = None, apart: Optional[bool] = None, max_output: Optional[Size] = None, strip_ansi: Optional[bool] = None,
             strip: Optional[str] = None) -> Result:
         """Run code, or a command as a list of words, and wait for its end.
 
@@ -723,7 +723,7 @@ class Client:
         from the output, and "all" also other characters that act on a terminal or are invisible.
         """
         body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
-                                                         network=network, image=image, mounts=_mounts(mounts), sandbox=sandbox, max_output=max_output,
+                                                         network=network, image=image, mounts=_mounts(mounts), sandbox=sandbox, apart=apart, max_output=max_output,
                                                          strip_ansi=strip_ansi, strip=strip))
         data = json.dumps(body, allow_nan=False).encode()
         wait = self._run_timeout(timeout)
@@ -733,11 +733,11 @@ class Client:
                files: Optional[Mapping[str, FileContent]] = None, stdin: Optional[str] = None, timeout: Optional[Seconds] = None,
                memory: Optional[Size] = None, cpus: Optional[float] = None, env: Optional[Mapping[str, str]] = None,
                secrets: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None, network: Optional[Sequence[str]] = None,
-               image: Optional[str] = None, mounts: Optional[Sequence[Mapping[str, Any]]] = None, sandbox: Optional[str] = None, strip_ansi: Optional[bool] = None,
+               image: Optional[str] = None, mounts: Optional[Sequence[Mapping[str, Any]]] = None, sandbox: Optional[str] = None, apart: Optional[bool] = None, strip_ansi: Optional[bool] = None,
                strip: Optional[str] = None, interactive: bool = False) -> Stream:
         """Run as run does, but give the output as it comes. With interactive, Stream.send goes to the standard input."""
         body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
-                                                         network=network, image=image, mounts=_mounts(mounts), sandbox=sandbox, strip_ansi=strip_ansi,
+                                                         network=network, image=image, mounts=_mounts(mounts), sandbox=sandbox, apart=apart, strip_ansi=strip_ansi,
                                                          strip=strip))
         path = "/v1/run" + ("?stdin=stream" if interactive else "")
         data = json.dumps(body, allow_nan=False).encode()

@@ -21,7 +21,7 @@ type languagesOut struct {
 
 // builtin returns the tools that every server has.
 func builtin() []*tool {
-	list := slices.Concat(runTools(), fileTools(), snapshotTools())
+	list := slices.Concat(runTools(), processTools(), fileTools(), snapshotTools())
 	return append(list, define[noArgs, languagesOut]("list_languages", "List languages",
 		"Lists the languages that run_code can run on this machine.",
 		sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},

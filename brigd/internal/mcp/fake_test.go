@@ -64,7 +64,7 @@ func connect(t *testing.T, s *Server, o *sdk.ClientOptions) (*sdk.ClientSession,
 // Options are the server's; service fills in what a test leaves out.
 type Options = front.Options
 
-var ordinary = bounds{idle: 30 * time.Minute, sessions: 128, perCaller: 32, calls: 16}
+var ordinary = bounds{idle: 30 * time.Minute, stop: 100 * time.Millisecond, sessions: 128, perCaller: 32, calls: 16}
 
 func service1(t *testing.T, o Options, toolsFile string, b bounds) *Server {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/brigd/engine"
+	"brig/brigd/internal/picture"
 	"brig/brigd/job"
 	"brig/internal/text"
 )
@@ -108,13 +109,13 @@ func readFile(ctx context.Context, c *call, in *readIn) *sdk.CallToolResult {
 	if err != nil {
 		return c.failed(id, err)
 	}
-	if mayBePicture && !utf8.Valid(data) && info.Size <= maxPicture {
-		rest, err := io.ReadAll(io.LimitReader(f, maxPicture))
+	if mayBePicture && !utf8.Valid(data) && info.Size <= picture.Max {
+		rest, err := io.ReadAll(io.LimitReader(f, picture.Max))
 		if err != nil {
 			return c.failed(id, err)
 		}
 		whole := append(data, rest...)
-		if kind := picture(whole); kind != "" {
+		if kind := picture.Type(whole); kind != "" {
 			res := result(&readOut{File: info, Encoding: kind}, false,
 				fmt.Sprintf("%q: a picture of %d bytes, %s.\n", info.Path, len(whole), kind))
 			res.Content = append(res.Content, &sdk.ImageContent{Data: whole, MIMEType: kind})

@@ -196,7 +196,7 @@ func TestMaxSessions(t *testing.T) {
 // TestIdleSession ends by itself, and takes its sandbox along.
 func TestIdleSession(t *testing.T) {
 	f := newFake()
-	_, url := listenWithin(t, Options{Engine: f}, bounds{300 * time.Millisecond, 1, 1, 1})
+	_, url := listenWithin(t, Options{Engine: f}, bounds{idle: 300 * time.Millisecond, sessions: 1, perCaller: 1, calls: 1})
 	client := dial(t, url, "")
 	call1(t, client, "write_file", map[string]any{"path": "a", "content": "x"})
 	if id := <-f.Deleted; id != "box_1" {

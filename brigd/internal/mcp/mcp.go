@@ -25,10 +25,11 @@ const (
 	maxListed     = 1000
 )
 
-// bounds are those of sessions: how long one over HTTP lives without a request, how many there are over HTTP in all and
-// of one caller, and how many calls of one run at the same time.
+// bounds are those of sessions: how long one over HTTP lives without a request, how long a process has to end after
+// SIGTERM, how many sessions there are over HTTP in all and of one caller, and how many calls of one run at the same
+// time.
 type bounds struct {
-	idle                       time.Duration
+	idle, stop                 time.Duration
 	sessions, perCaller, calls int
 }
 

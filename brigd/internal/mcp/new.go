@@ -15,7 +15,8 @@ import (
 // New returns a Server. The file toolsFile declares more tools, unless it is "": see package tools. Close ends the
 // sessions.
 func New(o front.Options, toolsFile string) (*Server, error) {
-	return newServer(o, toolsFile, bounds{idle: 30 * time.Minute, sessions: 128, perCaller: 32, calls: 16})
+	return newServer(o, toolsFile, bounds{idle: 30 * time.Minute, stop: 5 * time.Second, sessions: 128, perCaller: 32,
+		calls: 16})
 }
 
 func newServer(o front.Options, toolsFile string, b bounds) (*Server, error) {

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/brigd/engine"
+	"brig/brigd/internal/schema"
 	"brig/brigd/job"
 	"brig/denial"
 	"brig/nsjail"
@@ -30,13 +31,22 @@ type limits struct {
 	// what it may reach, such as example.org:443 or *.example.org; nothing if left out
 	Network []string `json:"network,omitempty"`
 	Image   string   `json:"image,omitempty"` // an image of the operator's as the root, instead of the machine's /usr
-	// directories of the operator's to show, each by the name of its share and a target such as /data
-	Mounts []engine.Mount `json:"mounts,omitempty"`
+	// directories of the operator's to show
+	Mounts []mountIn `json:"mounts,omitempty"`
 	// how many bytes of stdout and of stderr are returned, head and tail; 64k if left out
 	MaxOutput engine.Size `json:"max_output,omitempty"`
-	// what is removed from the output: all (the default: terminal escape sequences, control characters and invisible
-	// characters), ansi (escape sequences only), or none
+	// what is removed from the output: all (the default: escape sequences, control and invisible characters), ansi (escape
+	// sequences), or none
 	Strip string `json:"strip,omitempty"`
+}
+
+// mountIn is an engine.Mount.
+type mountIn struct {
+	Share   string   `json:"share"`             // its name
+	Target  string   `json:"target"`            // where it is shown: at or below /data, /mnt, /srv or /code
+	Path    string   `json:"path,omitempty"`    // a directory in it; all of it if left out
+	Mode    string   `json:"mode,omitempty"`    // ro, cow (a copy whose changes are kept apart) or rw
+	Protect []string `json:"protect,omitempty"` // paths below target that the run cannot change
 }
 
 type codeIn struct {
@@ -56,22 +66,28 @@ func (l *limits) request() *engine.Request {
 	if l.Strip == "" {
 		l.Strip = "all"
 	}
+	var mounts []engine.Mount
+	for _, m := range l.Mounts {
+		mounts = append(mounts, engine.Mount(m))
+	}
 	return &engine.Request{Stdin: l.Stdin, Files: l.Files, Timeout: l.Timeout, Memory: l.Memory, CPUs: l.CPUs, Env: l.Env,
 		Secrets: l.Secrets,
-		Cwd:     l.Cwd, Network: l.Network, Image: l.Image, Mounts: l.Mounts, MaxOutput: l.MaxOutput, Strip: l.Strip}
+		Cwd:     l.Cwd, Network: l.Network, Image: l.Image, Mounts: mounts, MaxOutput: l.MaxOutput, Strip: l.Strip}
 }
 
 const jail = " It runs in a jail with the session's files: /input is read-only, /work (where it starts) and " +
 	"/output keep what it writes for later " +
 	"calls, /tmp does not. It sees the machine's programs in /usr and no other files, has no privileges, and reaches " +
 	"no network but what the " +
-	"argument network names. When the call ends, all its processes end. A result says how it ended, even if it failed."
+	"argument network names. When the call ends, all its processes end: start_process is for those that go on. A result " +
+	"says how it ended, even if it failed."
 
 func runTools() []*tool {
 	hints := sdk.ToolAnnotations{DestructiveHint: yes(), OpenWorldHint: yes()}
 	list := []*tool{
 		define[codeIn, engine.Response]("run_code", "Run code",
-			"Runs a program in one of the languages that list_languages names, and returns its output."+jail, hints, refusedRun,
+			"Runs a program in one of the languages that list_languages names, in a jail and with limits as run_command, and "+
+				"returns its output.", hints, refusedRun,
 			func(ctx context.Context, c *call, in *codeIn) *sdk.CallToolResult {
 				r := in.request()
 				r.Language, r.Code, r.Args = in.Language, in.Code, in.Args
@@ -85,6 +101,12 @@ func runTools() []*tool {
 				r.Cmd = in.Cmd
 				return c.run(ctx, r, false)
 			}),
+	}
+	shared := list[1].def.InputSchema.(*schema.Schema).Properties
+	for name, p := range list[0].def.InputSchema.(*schema.Schema).Properties {
+		if shared[name] != nil {
+			undescribed(p)
+		}
 	}
 	for _, t := range list {
 		t.mounts = true
@@ -104,6 +126,7 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 			return c.refuse(no)
 		}
 		r.Sandbox = id
+		r.Apart = len(r.Network) > 0 || len(r.Mounts) > 0 || r.Image != "" || r.Memory != 0 || r.CPUs != 0
 	}
 	if r.MaxOutput <= 0 {
 		r.MaxOutput = defaultOutput
@@ -126,7 +149,7 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 	r.Ended = release
 	a := c.Engine.Run(ctx, c.who(), r, nil)
 	if a.Error != nil {
-		a.Error = c.lost(r.Sandbox, a.Error)
+		a.Error = c.living.ended(r.Sandbox, c.lost(r.Sandbox, a.Error))
 		return refusal(a, a.Error)
 	}
 	a.Denials = slices.DeleteFunc(a.Denials, func(d denial.Denial) bool {

@@ -36,6 +36,7 @@ type session struct {
 
 	making  sync.Mutex // held while the sandbox is made
 	sandbox string
+	living  living
 }
 
 var (

@@ -40,7 +40,7 @@ type noArgs struct{}
 func define[In, Out any](name, title, description string, hints sdk.ToolAnnotations, refused func(*job.Refusal) any,
 	do func(ctx context.Context, c *call, in *In) *sdk.CallToolResult) *tool {
 	t := &tool{refused: refused}
-	arguments := schema.For[In]()
+	arguments := brief(schema.For[In]())
 	t.def = &sdk.Tool{Name: name, Title: title, Description: description, Annotations: &hints, InputSchema: arguments,
 		OutputSchema: schema.For[Out]()}
 	t.call = func(ctx context.Context, c *call) *sdk.CallToolResult {
@@ -84,6 +84,35 @@ func (x *session) described(t *tool) *sdk.Tool {
 		def.Description += " The argument image can name one of these as the root: " + strings.Join(names, ", ") + "."
 	}
 	return &def
+}
+
+// brief leaves out of a schema what decode checks anyway: each model reads the list of tools at its start.
+func brief(s *schema.Schema) *schema.Schema {
+	if s == nil {
+		return s
+	}
+	for _, p := range s.Properties {
+		brief(p)
+	}
+	brief(s.Items)
+	brief(s.AdditionalProperties)
+	if s.Pattern, s.Examples, s.Minimum = "", nil, nil; len(s.AnyOf) > 0 { // an engine.File
+		s.AnyOf, s.Types, s.Description = nil, []string{"string", "object"}, `a text, or {"base64": "..."}`
+	}
+	return s
+}
+
+// undescribed leaves out what another tool of the list has told.
+func undescribed(s *schema.Schema) {
+	if s == nil {
+		return
+	}
+	s.Description = ""
+	for _, p := range s.Properties {
+		undescribed(p)
+	}
+	undescribed(s.Items)
+	undescribed(s.AdditionalProperties)
 }
 
 // handler returns the SDK's handler for a tool of this session.

@@ -39,19 +39,20 @@ func TestListsTools(t *testing.T) {
 			t.Errorf("%s: mounts are %s, %v", tool.Name, text, err)
 		}
 		for name, p := range properties {
-			if p.(map[string]any)["description"] == nil && tool.Name != "analyze_code" && tool.Name != "column_mean" &&
+			if p.(map[string]any)["description"] == nil && tool.Name != "run_code" && tool.Name != "analyze_code" && tool.Name != "column_mean" &&
 				tool.Name != "search" && tool.Name != "count_lines" {
 				t.Errorf("%s: %s has no description", tool.Name, name)
 			}
 		}
 		if readOnly := slices.Contains([]string{"read_file", "list_files", "list_languages", "search", "count_lines",
-			"list_changes", "diff_changes", "list_snapshots"}, tool.Name); tool.Annotations.ReadOnlyHint != readOnly {
+			"list_changes", "diff_changes", "list_snapshots", "process_output", "list_processes"}, tool.Name); tool.Annotations.ReadOnlyHint != readOnly {
 			t.Errorf("%s: readOnlyHint is %v", tool.Name, tool.Annotations.ReadOnlyHint)
 		}
 	}
 	want := []string{"analyze_code", "apply_changes", "column_mean", "count_lines", "delete_file", "delete_snapshot",
-		"diff_changes", "list_changes", "list_files", "list_languages", "list_snapshots", "read_file", "restore_snapshot",
-		"run_code", "run_command", "search", "take_snapshot", "write_file"}
+		"diff_changes", "list_changes", "list_files", "list_languages", "list_processes", "list_snapshots",
+		"process_output", "read_file", "restore_snapshot", "run_code", "run_command", "search", "send_input",
+		"start_process", "stop_process", "take_snapshot", "write_file"}
 	if !slices.Equal(names, want) {
 		t.Error(names)
 	}

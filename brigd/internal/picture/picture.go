@@ -1,19 +1,20 @@
-package mcp
+// Package picture knows pictures by their bytes.
+package picture
 
 import (
 	"bytes"
 	"encoding/binary"
 )
 
-// The bounds of a picture that read_file returns as one: clients hand it to models, which refuse larger ones.
+// The bounds of a picture: clients hand it to models, which refuse larger ones.
 const (
-	maxPicture = 1 << 20 // bytes
-	maxSide    = 8000    // pixels
+	Max     = 1 << 20 // bytes
+	maxSide = 8000    // pixels
 )
 
-// picture returns the media type of a whole PNG, JPEG, GIF or WebP file, or "" for anything else. A file that only
+// Type returns the media type of a whole PNG, JPEG, GIF or WebP file, or "" for anything else. A file that only
 // begins as one would make a client's next request to its model fail.
-func picture(b []byte) string {
+func Type(b []byte) string {
 	kind, w, h := "", 0, 0
 	switch {
 	case len(b) > 33 && bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")) &&
