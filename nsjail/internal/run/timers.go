@@ -24,12 +24,15 @@ func (t *Timers) Start(timer **time.Timer, d time.Duration, f func()) {
 	}
 }
 
-// StartWall sets the wall clock.
+// StartWall sets the wall clock, which stands still if Hold was called.
 func (t *Timers) StartWall(d time.Duration, f func()) {
 	t.Start(&t.Wall, d, f)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.end = time.Now().Add(d)
+	if t.end = time.Now().Add(d); !t.held.IsZero() && t.Wall != nil {
+		t.Wall.Stop()
+		t.end = t.held.Add(d)
+	}
 }
 
 // Hold stops the wall clock until Release.
