@@ -189,3 +189,38 @@ func TestByDefault(t *testing.T) {
 		t.Error("no process has a default")
 	}
 }
+
+// A process of a box gets its signals from the box's init, which has no SIGKILL of one: it ends the session.
+func TestSignalInABox(t *testing.T) {
+	p, init := reporting(t)
+	p.InBox = true
+	for signal, want := range map[unix.Signal]byte{unix.SIGTERM: byte(unix.SIGTERM), unix.SIGKILL: 0} {
+		must.Do(t, p.Signal(signal))
+		var b [2]byte
+		if n, err := unix.Read(init, b[:]); n != 1 || b[0] != want {
+			t.Errorf("%s: init is told %v, %v", signal, b[:max(n, 0)], err)
+		}
+	}
+	if status, _, err := p.Wait(time.Hour); status != 0 || err != nil { // its report is its end
+		t.Errorf("%v, %v", status, err)
+	}
+	unix.Close(init)
+	if err := p.Signal(unix.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("after the end of the box: %v", err)
+	}
+}
+
+// A process that did not end in time is reaped when it ends, and its pidfd closed.
+func TestReapLater(t *testing.T) {
+	p, c := child(t, "sleep", "100")
+	if _, _, err := p.Wait(time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("%v", err)
+	}
+	p.ReapLater()
+	must.Do(t, c.Process.Kill())
+	waitClosed(t, p.Pidfd)
+	if _, err := unix.Wait4(p.Pid, nil, unix.WNOHANG, nil); !errors.Is(err, unix.ECHILD) {
+		t.Errorf("it is not reaped: %v", err)
+	}
+	p.Pidfd = nil
+}

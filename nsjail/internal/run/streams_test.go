@@ -237,3 +237,83 @@ func TestTake(t *testing.T) {
 		}
 	}
 }
+
+// Streams that are not set, or that a terminal replaces, are none of the caller's.
+func TestNull(t *testing.T) {
+	var text bytes.Buffer
+	for name, c := range map[string]struct {
+		s    *Streams
+		want [3]bool
+	}{
+		"none":       {&Streams{}, [3]bool{true, true, true}},
+		"some":       {&Streams{In: &text, Out: [2]io.Writer{nil, &text}}, [3]bool{false, true, false}},
+		"a terminal": {&Streams{In: &text, Out: [2]io.Writer{&text, &text}, TTY: true}, [3]bool{true, true, true}},
+	} {
+		if got := c.s.Null(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A box's process has pipes for the streams that are set, whatever they are, and the keeper passes no others.
+func TestOpenPipes(t *testing.T) {
+	r, w, err := os.Pipe()
+	must.Do(t, err)
+	defer r.Close()
+	defer w.Close()
+	s := &Streams{Read: Pipes, In: r, Out: [2]io.Writer{nil, w}}
+	fds := must.Get(s.Open())(t)
+	if fds[0] < 0 || fds[1] != -1 || fds[2] < 0 {
+		t.Fatalf("%v", fds)
+	}
+	for _, fd := range []int{fds[0], fds[2]} {
+		f := os.NewFile(uintptr(fd), "stream")
+		if k := kind(t, f); k != "pipe" || statOf(t, fd).Ino == statOf(t, int(w.Fd())).Ino {
+			t.Errorf("%s", k)
+		}
+		f.Close()
+	}
+	s.End()
+}
+
+// A payload's terminal takes what is typed, with the end of the file as a key, and its output is what the terminal
+// shows. The caller is told of it.
+func TestAttach(t *testing.T) {
+	var out bytes.Buffer
+	var told *os.File
+	master, slave := pty(t)
+	s := &Streams{TTY: true, In: strings.NewReader("typed\n"), Out: [2]io.Writer{&out, nil}, Terminal: func(f *os.File) { told = f }}
+	e := opened(t, s)
+	e.close()
+	must.Do(t, unix.SetNonblock(int(master.Fd()), true))
+	m := os.NewFile(uintptr(must.Get(unix.Dup(int(master.Fd())))(t)), "ptmx")
+	s.Attach(m)
+	s.Start(own(t))
+	typed := must.Get(io.ReadAll(slave))(t) // to the key of the end
+	must.Get(slave.WriteString("shown\n"))(t)
+	slave.Close()
+	master.Close()
+	s.End()
+	if string(typed) != "typed\n" || told != m || !strings.HasSuffix(out.String(), "shown\r\n") || s.Err() != nil {
+		t.Errorf("%q, %q, told %v, %v", typed, &out, told == m, s.Err())
+	}
+	if counts, _ := s.Counts(); counts[0] != int64(out.Len()) {
+		t.Errorf("%d of %d bytes", counts[0], out.Len())
+	}
+}
+
+// What is no terminal of this process controls nothing, nor does a stream that is copied in any case.
+func TestControlling(t *testing.T) {
+	_, terminal := pty(t)
+	closed := must.Get(os.Open(os.DevNull))(t)
+	closed.Close()
+	var none *os.File
+	for _, f := range []*os.File{terminal, closed, none} {
+		if n := Controlling(f, [2]io.Writer{f, f}, false); n != 0 {
+			t.Errorf("stream %d", n-1)
+		}
+	}
+	if n := Controlling(nil, [2]io.Writer{}, true); n != 0 {
+		t.Errorf("stream %d", n-1)
+	}
+}
