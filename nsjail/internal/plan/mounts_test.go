@@ -200,3 +200,49 @@ func TestEverywhereIsTheSame(t *testing.T) {
 		same(t, name, outline(got.root.Entries[:got.everywhere]), outline(want.root.Entries[:want.everywhere]))
 	}
 }
+
+// A bind of root's that is not idmapped is an error if the payload cannot use it as the Spec wants, with who it is there
+// and what its owner can do.
+func TestPlainBind(t *testing.T) {
+	const write, read = attrPrivate, attrRead
+	for name, c := range map[string]struct {
+		src  host.Source
+		attr uint64
+		op   string
+	}{
+		"everybody reads a file":        {host.Source{Mode: 0o644}, read, ""},
+		"everybody reads a directory":   {host.Source{Dir: true, Mode: 0o755}, read, ""},
+		"but cannot enter it":           {host.Source{Dir: true, Mode: 0o744}, read, "idmap"},
+		"nor write to it":               {host.Source{Dir: true, Mode: 0o755}, write, "idmap"},
+		"everybody writes to it":        {host.Source{Dir: true, Mode: 0o777}, write, ""},
+		"its owner is the payload":      {host.Source{Dir: true, UID: 2000000000, Mode: 0o700}, write, ""},
+		"it is for the payload's group": {host.Source{Dir: true, GID: 2000000000, Mode: 0o070}, write, ""},
+		"the owner has less than all":   {host.Source{UID: 2000000000, Mode: 0o044}, read, "idmap"},
+	} {
+		in := asked(called, without("idmap", "no CAP_SYS_ADMIN"))
+		out, fds := newReport(), newIntake()
+		c.src.Path = "/s\n"
+		(&sources{in, &out, &fds}).plain(&c.src, c.attr)
+		text := message(out.err)
+		if op(out.err) != c.op || c.op != "" && (!strings.Contains(text, `"/s\n" (owner `) || !strings.Contains(text, "2000000000:2000000000 there") || !strings.Contains(text, "chown -R 1000:1000") && c.src.UID == 0) {
+			t.Errorf("%s: %q", name, text)
+		}
+		if !strings.Contains(out.enforced["idmap"].String(), "no CAP_SYS_ADMIN") && c.op == "" {
+			t.Errorf("%s: %q", name, out.enforced["idmap"])
+		}
+	}
+}
+
+// Nothing of a mount is executed, written or trusted that the Spec does not permit.
+func TestAttr(t *testing.T) {
+	for want, m := range map[uint64]spec.Mount{
+		attrRead:                             {},
+		attrPrivate:                          {Writable: true},
+		attrRead | unix.MOUNT_ATTR_NOEXEC:    {NoExec: true},
+		attrPrivate | unix.MOUNT_ATTR_NOEXEC: {Writable: true, NoExec: true},
+	} {
+		if got := attrOf(m); got != want || got&(unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV) != unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV {
+			t.Errorf("%+v: %#x", m, got)
+		}
+	}
+}

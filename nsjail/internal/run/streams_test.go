@@ -171,6 +171,9 @@ func TestAwaitReady(t *testing.T) {
 		"ended":               {"", "one\ntwo\n", true, "it has ended: two"},
 		"slow":                {"", "", false, "it is not ready after 20ms"},
 		"slow, with a reason": {"", "no module\n", false, "it is not ready after 20ms: no module"},
+		"hostile bytes":       {"x", "\x1b[2J\xff\a", false, `it has written to stdout: \x1b[2J\xff\x07`},
+		"a long reason":       {"x", strings.Repeat("line\n", 12<<10) + strings.Repeat("y", 1000), false, "it has written to stdout: " + strings.Repeat("y", 300)},
+		"empty lines":         {"x", "why\n\n \n", false, "it has written to stdout: why"},
 	} {
 		s := &Streams{In: strings.NewReader(""), Out: [2]io.Writer{io.Discard, &bytes.Buffer{}}, Read: Copies}
 		e := opened(t, s)
