@@ -51,16 +51,28 @@ func (l *lender) alone() bool { return l.files[0].seat && l.files[1].seat && l.f
 func (l *lender) lend(i int, f *os.File) (fd int, copied *os.File, err error) {
 	fd = -1
 	err = sys.Control(f, func(ours int) (err error) {
-		if fd, err = l.reopen(i, f, ours); fd < 0 && err == nil {
-			ours, err = unix.FcntlInt(uintptr(ours), unix.F_DUPFD_CLOEXEC, 0)
-			copied = os.NewFile(uintptr(ours), f.Name())
-		}
+		fd, err = l.reopen(i, f, ours)
 		return err
 	})
+	if fd < 0 && err == nil {
+		copied, err = duplicate(f)
+	}
 	if _, ours := err.(*spec.Error); err != nil && !ours {
 		err = spec.CallerError(streamNames[i], words.Quote(f.Name())+": "+err.Error(), "pass an open file")
 	}
 	return fd, copied, err
+}
+
+// duplicate returns another descriptor of a file's description.
+func duplicate(f *os.File) (copied *os.File, err error) {
+	err = sys.Control(f, func(ours int) error {
+		fd, err := unix.FcntlInt(uintptr(ours), unix.F_DUPFD_CLOEXEC, 0)
+		if err == nil {
+			copied = os.NewFile(uintptr(fd), f.Name())
+		}
+		return err
+	})
+	return copied, err
 }
 
 // reopen returns -1 if the file cannot be opened again.
