@@ -13,6 +13,7 @@ import (
 	"brig/internal/sys"
 	"brig/internal/test/must"
 	"brig/internal/words"
+	"brig/nsjail/internal/walk"
 	"brig/nsjail/spec"
 )
 
@@ -245,5 +246,41 @@ func TestProtectOthers(t *testing.T) {
 	}
 	if h, err := protects(t, s); err != nil || slices.ContainsFunc(told(h, ""), func(what string) bool { return strings.Contains(what, "no") || strings.Contains(what, "root") }) {
 		t.Errorf("%q, %v", told(h, ""), err)
+	}
+}
+
+// TestProtectNotes: a link in a protected directory to a directory around it cannot be protected: that is noted.
+func TestProtectNotes(t *testing.T) {
+	away(t)
+	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+	grow(t, dir, "w/d/up -> ..", "w/d/top -> $", "w/d/side -> ../e", "w/e/f")
+	h := must.Get(protects(t, &spec.Spec{Protect: []string{"d"}, Mounts: []spec.Mount{bind(dir+"/w", "/w", true)}}))(t)
+	var notes []string
+	for _, note := range h.Partial {
+		notes = append(notes, note.String())
+	}
+	want := []string{at(dir, `"$/w/d/top" is in a protected directory and leads to "$", which holds all of it and is not protected`),
+		at(dir, `"$/w/d/up" is in a protected directory and leads to "$/w", which holds all of it and is not protected`)}
+	slices.Sort(want)
+	if slices.Sort(notes); !slices.Equal(notes, want) {
+		t.Errorf("%q\nwant %q", notes, want)
+	}
+	if got, want := told(h, dir), []string{"/w/d", "/w/e", "+w/d", "+w/e"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A protected directory that is too large to search may hold another name of a file: it is refused.
+func TestProtectLarge(t *testing.T) {
+	away(t)
+	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+	grow(t, dir, "w/d/f")
+	for i := range walk.Max {
+		must.Do(t, os.Link(dir+"/w/d/f", fmt.Sprintf("%s/w/d/%d", dir, i)))
+	}
+	_, err := protects(t, &spec.Spec{Protect: []string{"d"}, Mounts: []spec.Mount{bind(dir+"/w", "/w", true)}})
+	e, ok := errors.AsType[*spec.Error](err)
+	if !ok || e.Detail.String() != at(dir, `"$/w/d" holds 4096 entries or more, too many to look for hard links`) || e.Remedy.String() != `show it read-only, or take it back: protect: ["!/w/d"]` {
+		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -160,5 +161,48 @@ func TestAnswers(t *testing.T) {
 		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+}
+
+// TestOpenPath: what a silent file system has is not opened, and not copied; what the kernel has in memory is.
+func TestOpenPath(t *testing.T) {
+	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+	grow(t, dir, "there", "gone")
+	must.Do(t, os.Remove(dir+"/gone"))
+	asked.Lock()
+	if asked.paths == nil {
+		asked.paths = map[string]bool{}
+	}
+	asked.paths[dir+"/gone"] = true
+	asked.Unlock()
+	defer func() {
+		asked.Lock()
+		delete(asked.paths, dir+"/gone")
+		asked.Unlock()
+	}()
+	l := looks(t, &spec.Spec{})
+	l.remote.mounts = []MountLine{{id: "no", Point: dir, Fstype: "fuse.x"}}
+	src := must.Get(l.open(SourceOf(0), dir+"/there"))(t)
+	if src.Dir || src.Fd < 0 {
+		t.Errorf("%+v", src)
+	}
+	want := at(dir, `"$" (fuse.x) does not answer; start the server of this file system again, or unmount it: umount -l, or fusermount -u`)
+	if _, err := l.open(SourceOf(1), dir+"/gone"); err == nil || err.Error() != "mounts[1].source: "+want {
+		t.Error(err)
+	}
+	if err := l.copyFile(SourceOf(2), dir+"/gone"); err == nil || err.Error() != "mounts[2].source: "+want {
+		t.Error(err)
+	}
+	if must.Do(t, l.copyFile(SourceOf(3), dir+"/there")); l.Sources.Of(3).Content != "there" {
+		t.Errorf("%+v", l.Sources.Of(3))
+	}
+}
+
+// TestAnswer: on a machine without silent file systems every writable source answers, and what is wrong with one Look
+// reports.
+func TestAnswer(t *testing.T) {
+	s := &spec.Spec{Mounts: []spec.Mount{bind(t.TempDir(), "/a", true), bind("/gone", "/b", true), bind("/gone", "/c", false), {Type: spec.MountVolume, Target: "/v", Writable: true}}}
+	if err := Answer(context.Background(), time.Time{}, s); err != nil {
+		t.Error(err)
 	}
 }
