@@ -79,14 +79,24 @@ func (e *ender) endFor(why cause) {
 		return
 	}
 	if e.grace > 0 && (why == endedWall || why == endedIdle || why == endedCancel) {
-		e.warned.Store(true)               // before the signal: the payload may be gone before the call returns
-		if e.signal(unix.SIGTERM) == nil { // init forwards it
+		e.warned.Store(true)            // before the signal: the payload may be gone before the call returns
+		if e.ask(unix.SIGTERM) == nil { // init forwards it
 			time.AfterFunc(e.grace, e.end)
 			return
 		}
 		e.warned.Store(false)
 	}
 	e.end()
+}
+
+// ask sends the payload a signal that asks it to end. One that waits for the caller's terminal is continued afterwards.
+func (e *ender) ask(sig os.Signal) error {
+	waits := e.seat.streams.Desk().Ending()
+	err := e.signal(sig)
+	if err == nil && waits {
+		_ = e.first.Signal(unix.SIGCONT) // an error means that the jail has ended
+	}
+	return err
 }
 
 // stop asks the payload to end: see Cmd.Stop.
@@ -97,12 +107,13 @@ func (e *ender) stop(sig os.Signal) error {
 	}
 	switch {
 	case e.done.Load():
+		e.seat.streams.Desk().Ending() // what is still to be shown may wait for the terminal
 		return os.ErrProcessDone
 	case sig == unix.SIGKILL:
 		kill()
 		return nil
 	}
-	err := e.signal(sig)
+	err := e.ask(sig)
 	if err == nil && e.asked.CompareAndSwap(false, true) {
 		e.timers.Start(&e.timers.Stop, cmp.Or(e.grace, time.Duration(spec.DefaultGrace)), kill)
 	}

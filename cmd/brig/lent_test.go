@@ -124,6 +124,23 @@ func TestJobInTheBackground(t *testing.T) {
 		c.keys("fg\r")
 		c.see("OUT\r\n")
 		prompt()
+		c.keys("stty -tostop\r")
+		prompt()
+		// a shell's kill ends a job that has stopped: it sends the signal and SIGCONT
+		for _, end := range []struct{ modes, kill, job, code string }{
+			{"", "kill", "sh -c 'while read x; do :; done'", "143"},
+			{"", "kill -HUP", "sh -c 'while read x; do :; done'", "129"},
+			{"", "kill", "sh -c 'trap \"sleep 0.3; exit 3\" TERM; while read x; do :; done'", "3"},
+			{"", "kill", "stty -echo", "143"},
+			{"stty tostop; ", "kill", "sh -c 'echo OUT; exec sleep 1000' 2>/dev/null", "143"},
+		} {
+			c.keys(end.modes + run + end.job + " &\r")
+			stopped()
+			c.keys(end.kill + " %1; while jobs -s | grep -q .; do sleep 0.02; done; wait $!; " +
+				"echo code''=$?; stty -tostop\r")
+			c.see("code=" + end.code + "\r\n")
+			prompt()
+		}
 		// one that does neither goes on
 		c.keys("stty -tostop; " + run + "sh -c 'test -t 0 -a -t 1 -a -t 2 && sleep 0.1' & wait $!; echo code''=$?\r")
 		c.see("code=0\r\n")

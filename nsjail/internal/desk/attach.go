@@ -11,9 +11,14 @@ import (
 // attach makes the caller's terminal raw and begins to read it for the payload. In the background the kernel stops this
 // process first. EIO means that it would have, and that nobody could continue it: an orphaned group.
 func (d *Desk) attach(reads bool) (newly bool, err error) {
-	d.mu.Lock()
-	passed, background := d.passed, d.background()
-	d.mu.Unlock()
+	use := unix.SIGTTOU
+	if reads {
+		use = unix.SIGTTIN
+	}
+	passed, ok := d.foreground(use)
+	if !ok {
+		return false, nil
+	}
 	if reads { // of no byte: the kernel asks for the foreground all the same
 		if _, err := sys.Retry(func() (int, error) { return unix.Read(d.in, nil) }); err != nil && err != unix.EAGAIN {
 			return false, err
@@ -41,7 +46,7 @@ func (d *Desk) attach(reads bool) (newly bool, err error) {
 	if _, err := sys.Retry(set); err != nil {
 		return false, err
 	}
-	d.saved, d.attached, d.owed = *modes, true, background && passed == d.passed
+	d.saved, d.attached, d.owed = *modes, true, passed == d.passed
 	d.screen.raw.Store(d.alone)
 	if d.change.Broadcast(); !d.pumping {
 		d.pumping = true

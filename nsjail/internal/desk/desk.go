@@ -34,6 +34,10 @@ type Desk struct {
 	saved    unix.Termios // of the caller's terminal, while attached
 	copied   unix.Termios // what the payload's terminal had from the caller's
 
+	asks    sync.Mutex // one stop of this process at a time, for want of the caller's terminal
+	asking  bool       // this process asks for that terminal, in the background
+	leaving bool       // the payload has been asked to end
+
 	passed int  // how many SIGCONT of the caller's were passed on
 	owed   bool // the SIGCONT that has continued this process is on its way; the payload has been continued already
 }
@@ -126,7 +130,7 @@ func (d *Desk) Seat(name string, ours int, written bool) int {
 // output is to be copied, and the writer that shows it. alone is set if all three streams are this terminal.
 func (d *Desk) Start(pidfd *os.File, alone bool) (from *os.File, to io.Writer) {
 	unix.Close(d.slave)
-	d.slave, d.alone = -1, alone
+	d.slave, d.alone, d.screen.may = -1, alone, d.mayShow
 	_ = sys.Control(pidfd, func(fd int) (err error) { // an error means that the jail has ended
 		d.ends, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 		return err

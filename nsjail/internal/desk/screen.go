@@ -12,6 +12,7 @@ const maxLast = 2 << 10
 // screen shows a payload's output at the caller's terminal.
 type screen struct {
 	to   *os.File    // nil if it cannot be written to
+	may  func() bool // waits until it may be written to; nil for always
 	raw  atomic.Bool // it adds no carriage returns
 	last []byte      // the end of the output
 }
@@ -22,6 +23,9 @@ func (s *screen) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	s.remember(b)
+	if s.may != nil && !s.may() {
+		return len(b), nil
+	}
 	shown := b
 	if !s.raw.Load() {
 		shown = bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))
