@@ -1,17 +1,16 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"slices"
 	"strings"
 
 	"brig/brigd/audit"
+	"brig/brigd/internal/diffs"
 	"brig/brigd/job"
 	"brig/brigd/policy"
 	"brig/brigd/tenants"
@@ -28,9 +27,6 @@ type changeSets struct {
 	apply   bool // callers may apply and remove their sets
 	failed  func(id, what string, err error)
 }
-
-// maxDiff is the largest answer of DiffChanges, in bytes.
-const maxDiff = 16 << 20
 
 // changeSet describes a set. Its share is the one that contains the set's directory.
 func (k *changeSets) changeSet(s *changes.Set) *ChangeSet {
@@ -130,17 +126,11 @@ func (k *changeSets) withSet(c Caller, id string, do func(o tenants.Owner, s *ch
 
 // DiffChanges returns what a set changes, as git-diff(1) writes it, for the paths that are named or for all.
 func (k *changeSets) DiffChanges(c Caller, id string, paths []string) (text []byte, err error) {
-	err = k.withSet(c, id, func(_ tenants.Owner, s *changes.Set) error {
+	err = k.withSet(c, id, func(_ tenants.Owner, s *changes.Set) (err error) {
 		if _, no := k.shareOf(s); no != nil {
 			return no
 		}
-		out := &limited{most: maxDiff}
-		err := s.Diff(out, &changes.DiffOptions{Paths: paths, Escape: true, Words: inRequest})
-		if out.Len() > maxDiff {
-			return refuse("request", "too_large", "path", fmt.Sprintf("the diff has more than %d bytes", maxDiff),
-				"Name files or directories in path.")
-		}
-		text = out.Bytes()
+		text, err = diffs.Of(s, &changes.DiffOptions{Paths: paths, Escape: true, Words: inRequest})
 		return err
 	})
 	return text, err
@@ -217,18 +207,4 @@ func (k *changeSets) mayApply(what string) *job.Refusal {
 func aboutSet(kind string, c Caller, o tenants.Owner, s *changes.Set) audit.Event {
 	return audit.Event{Kind: kind, Agent: o.Agent, Token: c.Grant.id(), Digest: s.ID, Bytes: s.Counts.Bytes,
 		Count: int64(s.Counts.Files)}
-}
-
-// limited is a buffer that takes no more than most bytes, and one.
-type limited struct {
-	bytes.Buffer
-	most int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	if l.Len()+len(p) > l.most {
-		l.Buffer.Write(p[:l.most+1-l.Len()])
-		return 0, io.ErrShortWrite
-	}
-	return l.Buffer.Write(p)
 }

@@ -135,6 +135,21 @@ func TestChangesAreBounded(t *testing.T) {
 	}
 }
 
+// TestDiffsAreBounded: a diff above the bound is refused, however long its lines are.
+func TestDiffsAreBounded(t *testing.T) {
+	var o Options
+	withCOW(t, &o)
+	e := newEngine(t, o)
+	long := "cd /code; head -c 1000000 /dev/zero | tr '\\0' a >b0; echo >>b0; for i in $(seq 20); do cp b0 b$i; done"
+	set := changing(t, e, Caller{}, long)
+	_, err := e.DiffChanges(Caller{}, set.ID, nil)
+	hasCode(t, "a diff of 20 MB", err, "too_large")
+	text, err := e.DiffChanges(Caller{}, set.ID, []string{"b7"})
+	if err != nil || len(text) < 1_000_000 || len(text) > 1_001_000 {
+		t.Errorf("of one file: %d bytes, %v", len(text), err)
+	}
+}
+
 // TestChangesOfTenants: a caller neither sees nor applies change sets of another agent, or of a token that is not below
 // the caller's own. Apply needs the operator's and the policies' permission.
 func TestChangesOfTenants(t *testing.T) {
