@@ -60,7 +60,9 @@ func (p *Profile) guardAttributes() {
 	p.deny(unix.EPERM, "chown", "lchown", "fchownat", "utime", "utimes", "futimesat", "utimensat")
 	// with neither id it changes st_ctim of any file: the kernel asks for no right
 	p.denyIf(unix.EPERM, "fchown", is(1, 1<<32-1), is(2, 1<<32-1))
-	p.deny(unix.EOPNOTSUPP, "setxattr", "lsetxattr", "setxattrat", "removexattr", "lremovexattr", "removexattrat",
+	// fsetxattr and fremovexattr, too: a descriptor that is open for reading is enough, if the file's mode lets one write
+	p.deny(unix.EOPNOTSUPP, "setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr",
+		"fremovexattr", "removexattrat",
 		"getxattr", "lgetxattr", "getxattrat", "listxattr", "llistxattr", "listxattrat")
 	p.deny(unix.ENOSYS, "file_getattr", "file_setattr")
 	for _, request := range fileRequests() {
