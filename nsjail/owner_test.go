@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brig/internal/test/must"
+	"brig/landlock"
 	"brig/nsjail/spec"
 
 	"golang.org/x/sys/unix"
@@ -97,5 +98,27 @@ func writeAs(t *testing.T, r *Runner, work, input string, uid, gid uint32, want 
 	must.Do(t, err)
 	if by := st.Sys().(*syscall.Stat_t); by.Uid == 0 || uid != 0 && (by.Uid != uid || by.Gid != gid) {
 		t.Errorf("the file belongs to %d:%d, want %d:%d", by.Uid, by.Gid, uid, gid)
+	}
+}
+
+// Root in the process tier, which maps no owners, runs the payload as the owner of what it may write.
+func TestTierOfRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("for root")
+	}
+	if landlock.ABI() < landlock.ScopeABI {
+		t.Skipf("Landlock of ABI %d has no scope for signals", landlock.ABI())
+	}
+	dir := t.TempDir()
+	must.Do(t, os.Chmod(filepath.Dir(dir), 0o755))
+	own := filepath.Join(dir, "own")
+	must.Do(t, os.Mkdir(own, 0o700))
+	must.Do(t, os.Chown(own, 1234, 1235))
+	cmd := shell("id -u; echo x >f")
+	cmd.Spec.Tier, cmd.Spec.Workdir = spec.TierProcess, own
+	cmd.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: own, Target: own, Writable: true}}
+	out, result, err := cmd.CombinedOutput()
+	if err != nil || result.Status != StatusOK || string(out) != "1234\n" {
+		t.Errorf("%q %v, %v", out, result, err)
 	}
 }

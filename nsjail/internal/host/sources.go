@@ -192,11 +192,12 @@ func (src *Source) stays(root uint64, mounts table) bool {
 }
 
 // lookOwner chooses the payload's uid where root lacks CAP_SYS_ADMIN or CAP_SYS_PTRACE, as in docker's default
-// container. Such a root cannot map the owner of a bind to the payload (mount_setattr(2)). So the payload runs as the
-// owner of the writable binds, as if that user had called brig, but never as root.
+// container, and in the process tier. Such a root cannot map the owner of a bind to the payload (mount_setattr(2)). So
+// the payload runs as the owner of the writable binds, as if that user had called brig, but never as root.
 func (h *looker) lookOwner() error {
 	s := h.spec
-	if !h.Drop || h.Missing["idmap"] == "" || slices.Contains(s.Optional, "idmap") {
+	maps := h.Missing["idmap"] == "" && s.Tier != spec.TierProcess // which has no mounts to map
+	if !h.Drop || maps || slices.Contains(s.Optional, "idmap") {
 		return nil
 	}
 	for i, m := range s.Mounts {
