@@ -3,6 +3,7 @@ package nsjail
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,28 @@ func mountMistake(s *spec.Spec, h *host.Host, e *spec.Error) bool {
 		return false
 	}
 	e.Fault = spec.FaultCaller
+	return true
+}
+
+// workdirMistake tells why the payload cannot start in what a mount shows there, and reports whether one does.
+func workdirMistake(s *spec.Spec, e *spec.Error) bool {
+	dir := cmp.Or(s.Workdir, spec.DefaultWorkdir)
+	i := slices.IndexFunc(s.Mounts, func(m spec.Mount) bool { return m.Target == dir && m.Source != "" })
+	if e.Op != "workdir" || i < 0 {
+		return false
+	}
+	m := &s.Mounts[i]
+	shown := words.Quote(m.Source) + ", which is shown at " + words.Quote(dir) + ", "
+	switch e.Errno {
+	case unix.EACCES:
+		e.Remedy = words.Plain(shown + "may not be entered by the payload: let its user (chmod u+x), or others " +
+			"(chmod o+x), enter it; or show another directory")
+	case unix.ENOTDIR:
+		e.Remedy = words.Plain(shown+"is no directory: show one, or name another with ") + words.Field("workdir")
+	default:
+		return false
+	}
+	e.Op, e.Fault = spec.Index("mounts", i)+".source", spec.FaultCaller
 	return true
 }
 

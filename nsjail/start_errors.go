@@ -56,7 +56,7 @@ func (c *failure) setupError(rep launcher.Report) error {
 			"nowhere in it; mend the tree"
 		return e
 	}
-	if mountMistake(c.Spec, c.plan.Host, e) {
+	if workdirMistake(c.Spec, e) || mountMistake(c.Spec, c.plan.Host, e) {
 		return e
 	}
 	return doctor.OrTier(doctor.Blame(e), c.plan.Host)

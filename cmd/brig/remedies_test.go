@@ -40,7 +40,7 @@ var remedies = []remedy{
 	{"an interpreter", "brig run --work bin -- ./script", `correct that line, or bring it in with (--ro-bind)`, []string{"brig run --work bin $1 $PWD/bin $PWD/bin -- ./script"}, nil},
 	{"a program, tier process", "brig run --tier process -- $PWD/bin/tool", `add (--ro-bind) DIR DIR; or the`, []string{"brig run --tier process $1 $PWD/bin $PWD/bin -- $PWD/bin/tool"}, hasTier},
 	{"git, tier process", "brig run --tier process --work g -- true", `use (--git rw) to let the command write them, (--ro-bind) DIR DIR, or the default tier`, []string{"brig run --tier process $1 --work g -- true", "brig run --tier process $2 $PWD/g $PWD/g -- true", "brig run --work g -- true"}, func() bool { return hasTier() && !asRoot() }},
-	{"a file as a directory", "brig run --work f -- true", `(--workdir) must be a directory of the jail`, []string{"brig run --work f $1 /tmp -- cat /work"}, nil},
+	{"a file as a directory", "brig run --work f -- true", `is no directory: show one, or name another with (--workdir)`, []string{"brig run --work f $1 /tmp -- cat /work"}, nil},
 	{"a server's socket", "brig run --work t -- true", `(--input), or list (sockets) under (--optional)`, []string{"brig run $1 t -- true", "brig run $3 $2 --work t -- true"}, nil},
 	{"a second name", "brig run --work r -- true", `break the link: (cp .*)`, []string{"brig run --input r -- true", "$1; brig run --work r -- true"}, nil},
 	{"protect without a directory", "brig run --protect=x -- true", `add one with (--work), or remove it`, []string{"brig run $1 e --protect=x -- true", "brig run -- true"}, nil},
