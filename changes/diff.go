@@ -50,8 +50,8 @@ func (s *Set) Diff(w io.Writer, o *DiffOptions) error {
 		list, folded = Fold(list)
 	}
 	for _, f := range folded {
-		p.note("%s: %d changes of git's own data; %s, or a path, shows them", GitQuote(f.Dir), f.Files+f.Dirs,
-			words.Field("all"))
+		p.note("%s: %s of git's own data; %s, or a path, shows them", GitQuote(f.Dir),
+			words.Plural(f.Files+f.Dirs, "change"), words.Field("all"))
 	}
 	for _, c := range list {
 		if p.applied(c) {

@@ -84,6 +84,9 @@ func TestDiffOfWhatCannotBeShown(t *testing.T) {
 			t.Errorf("no %q in\n%s", part, got)
 		}
 	}
+	if strings.Contains(got, "Binary") {
+		t.Errorf("a text is called binary:\n%s", got)
+	}
 	list := must.Get(set.Files())(t)
 	if len(list) != 4 || !list[1].Binary || list[2].Added != maxDiff {
 		t.Errorf("%q", summary(t, set))

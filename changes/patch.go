@@ -46,7 +46,9 @@ func (p *printer) patch(c Change, old, now *State) error {
 		return nil
 	}
 	if reason != "" {
-		p.line("", "Binary files "+a+" and "+b+" differ")
+		if isBinary(before) || isBinary(after) {
+			p.line("", "Binary files "+a+" and "+b+" differ")
+		}
 		return nil
 	}
 	hunks := unified(before, after)
