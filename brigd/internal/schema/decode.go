@@ -61,7 +61,7 @@ func unmarshaler(r *strictjson.Reader, path string, to any) (bool, error) {
 var examples = map[string]string{
 	"cmd": `["ls", "-l"]`, "args": `["-v", "file"]`, "network": `["example.org:443"]`,
 	"mounts": `[{"share": "data", "target": "/data"}]`, "env": `{"NAME": "value"}`, "secrets": `{"API_KEY": "value"}`,
-	"files": `{"a.txt": "its text"}`,
+	"files": `{"a.txt": "its text"}`, "tty": `{"rows": 24, "cols": 80}`,
 }
 
 // render converts an error to the form of an answer, which repeats little of the input.

@@ -162,10 +162,12 @@ func TestExamples(t *testing.T) {
 	var r struct {
 		Network []string          `json:"network"`
 		Env     map[string]string `json:"env"`
+		TTY     *struct{}         `json:"tty"`
 	}
 	for body, want := range map[string]string{
 		`{"network":{"allow":["a"]}}`: `network: it is an object; write a list of strings, as in ["example.org:443"]`,
 		`{"network":[1]}`:             `network[0]: it is the number 1; write a string`,
+		`{"tty":true}`:                `tty: it is true; write an object, as in {"rows": 24, "cols": 80}`,
 		`{"env":["A=b"]}`:             `env: it is a list; write an object, as in {"NAME": "value"}`,
 		`{"env":null}`:                `env: it is null; leave it out, or write a value`,
 	} {

@@ -187,6 +187,9 @@ func (c *call) describeError(err error) error {
 	if name, is := strings.CutPrefix(e.Op, steps.Option); is {
 		told.Op = "--" + name
 	}
+	if e.Errno == unix.EINVAL && strings.HasPrefix(e.Detail.String(), "move_mount(") && e.Remedy == "" {
+		told.Remedy = "a directory can be shown over a directory, and a file over a file"
+	}
 	return &told
 }
 

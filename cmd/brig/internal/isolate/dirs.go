@@ -3,7 +3,6 @@ package isolate
 import (
 	"errors"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"brig/internal/words"
@@ -29,7 +28,7 @@ func (j *job) rule(r *Rule, f *facts) error {
 	m := nsjail.Mount{Type: nsjail.MountBind, Source: r.Outside, Target: target, Writable: r.has("rw"),
 		NoExec: r.has("noexec"), Plain: true}
 	if strings.HasPrefix(r.Outside, "./") {
-		m.Source = filepath.Join(f.dir, r.Outside)
+		m.Source = f.dir + r.Outside[1:] // ".." behind a link is the kernel's
 	}
 	if r.has("tmp") {
 		j.temps = append(j.temps, path.Base(r.Outside))
