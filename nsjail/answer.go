@@ -2,6 +2,7 @@ package nsjail
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"brig/nsjail/internal/host"
@@ -16,4 +17,13 @@ func Answer(ctx context.Context, s *Spec) error {
 		until = time.Now().Add(wall)
 	}
 	return host.Answer(ctx, until, s)
+}
+
+// AnswerFile returns an error if the file system of a file is another process's or machine's and does not answer in the
+// time that a start has. A program asks before it opens a file that its user has named: a signal does not end open(2).
+func AnswerFile(path string) error {
+	if e, silent := errors.AsType[*Error](host.AnswerFile("", path)); silent {
+		return errors.New((e.Detail + "; " + e.Remedy).String())
+	}
+	return nil
 }

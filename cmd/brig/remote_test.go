@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,6 +57,45 @@ func mountFUSE(t *testing.T, dir string, reads bool) (server *os.File, asked cha
 	return server, asked
 }
 
+// startNamed starts each command that opens a file which a flag or a variable names, as root and as the user. wait
+// expects of each that it has given up, and that it names the flag, the file and the mount.
+func startNamed(t *testing.T, dir string, call func(int, string, ...string) (*exec.Cmd, *bytes.Buffer)) (wait func()) {
+	t.Helper()
+	silent := `"w/sub/x": ` + strconv.Quote(dir+"/w/sub") + " (fuse.brigtest) does not answer; "
+	var checks []func()
+	for _, row := range []struct{ line, env, want string }{
+		{"run --env-file w/sub/x -- true", "", "brig: --env-file: cannot read "},
+		{"run --net-policy w/sub/x -- true", "", "brig: --net-policy: cannot read "},
+		{"run --seccomp w/sub/x -- true", "", "brig: --seccomp: "},
+		{"run --spec w/sub/x -- true", "", "brig: --spec: cannot read "},
+		{"run --report w/sub/x -- true", "", "brig: --report: "},
+		{"run --net-log w/sub/x --net egress -- true", "", "brig: --net-log: "},
+		{"spec --env-file w/sub/x -- true", "", "brig: --env-file: cannot read "},
+		{"explain --seccomp w/sub/x", "", "brig: --seccomp: "},
+		{"learn --out w/sub/x -- true", "", "brig: --out: "},
+		{"convert docker run --env-file w/sub/x image true", "", `brig: convert: "--env-file w/sub/x": cannot read `},
+		{"convert nsjail w/sub/x", "", "brig: convert: cannot read "},
+		{"bwrap --ro-bind / / true", "BRIG_REPORT=w/sub/x", "bwrap: BRIG_REPORT: "},
+		{"bwrap --ro-bind / / true", "BRIG_SECCOMP=w/sub/x", "bwrap: seccomp: "},
+		{"isolate --meta=w/sub/x --run -- /bin/true", "", "Failed to open metafile "},
+	} {
+		for _, uid := range []int{0, asuser.UID} {
+			cmd, errs := call(uid, row.line, row.env)
+			checks = append(checks, func() {
+				t.Helper()
+				if err := cmd.Wait(); err == nil || !strings.HasPrefix(errs.String(), row.want+silent) {
+					t.Errorf("uid %d, %s %q: %v, %q; want %q", uid, row.env, row.line, err, errs, row.want+silent)
+				}
+			})
+		}
+	}
+	return func() {
+		for _, check := range checks {
+			check()
+		}
+	}
+}
+
 // TestFileSystemThatDoesNotAnswer: nothing in the set-up waits for a server without a bound, and what is said names the
 // mount. The clock and signals are in force meanwhile.
 func TestFileSystemThatDoesNotAnswer(t *testing.T) {
@@ -71,9 +111,10 @@ func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 	must.Do(t, os.Mkdir(dir+"/state", 0o700))
 	must.Do(t, os.Chown(dir+"/state", asuser.UID, asuser.UID))
 	bin := brigBinary(t)
-	start := func(uid int, args string) (*exec.Cmd, *bytes.Buffer) {
-		cmd := exec.Command(bin, append(append([]string{"run"}, strings.Fields(args)...), "--", "true")...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "XDG_STATE_HOME="+dir+"/state", "HOME=/none", "BRIG_CHANGES=")
+	call := func(uid int, line string, env ...string) (*exec.Cmd, *bytes.Buffer) {
+		cmd := exec.Command(bin, strings.Fields(line)...)
+		cmd.Dir = dir
+		cmd.Env = slices.Concat(os.Environ(), []string{"XDG_STATE_HOME=" + dir + "/state", "HOME=/none", "BRIG_CHANGES="}, env)
 		if uid > 0 {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 		}
@@ -82,9 +123,20 @@ func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 		must.Do(t, cmd.Start())
 		return cmd, &errs
 	}
+	start := func(uid int, args string) (*exec.Cmd, *bytes.Buffer) { return call(uid, "run "+args+" -- true") }
 	silent, gone := "(fuse.brigtest) does not answer; ", "(fuse.brigtest) has lost its server ("
 	for _, reads := range []bool{false, true} {
 		server, asked := mountFUSE(t, dir+"/w/sub", reads)
+		if reads { // a signal ends what waits
+			cmd, errs := call(0, "run --env-file w/sub/x -- true")
+			<-asked
+			must.Do(t, cmd.Process.Signal(unix.SIGTERM))
+			_ = cmd.Wait() // its state is looked at
+			if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signal() != unix.SIGTERM || errs.Len() > 0 {
+				t.Errorf("after SIGTERM: %v, %q", cmd.ProcessState, errs)
+			}
+		}
+		wait := startNamed(t, dir, call)
 		for _, uid := range []int{0, asuser.UID} {
 			type run struct {
 				*exec.Cmd
@@ -113,6 +165,7 @@ func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 				}
 			}
 		}
+		wait()
 		must.Do(t, server.Close())
 		for _, uid := range []int{0, asuser.UID} {
 			cmd, errs := start(uid, "--work w")

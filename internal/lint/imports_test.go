@@ -144,7 +144,7 @@ var ours = map[string][]string{
 	brigs + "verifycmd":          {brigs + "console", brigs + "daemon", brigs + "outfile", brigs + "rootimage", brigs + "scope", brigs + "wish", "brig/internal/cli"},
 	brigs + "wish":               {brigs + "cacheflags", convert, convert + "/docker", "brig/image", "brig/internal/cli", "brig/netns/egress/policy", "brig/nsjail", specs, "brig/seccomp"},
 	brigs + "console":            {"brig/internal/cli"},
-	brigs + "outfile":            {},
+	brigs + "outfile":            {"brig/nsjail"},
 	brigs + "changescmd":         {brigs + "console", "brig/internal/cli", "brig/changes", "brig/nsjail", specs},
 	brigs + "doctorcmd":          {brigs + "console", "brig/internal/cli", "brig/nsjail", doctor},
 	brigs + "gccmd":              {"brig/cache", specs, brigs + "console", brigs + "changescmd", "brig/internal/cli", "brig/nsjail"},

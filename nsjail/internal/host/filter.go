@@ -97,6 +97,9 @@ func ReadProfile(name string) ([]byte, error) {
 		return nil, spec.CallerError("seccomp", words.Quote(name)+" is not a preset",
 			words.DidYouMean(name, seccomp.Names())+" (the path of a file has a slash)")
 	}
+	if err := AnswerFile("seccomp", name); err != nil {
+		return nil, err
+	}
 	data, err := readRegular(name, seccomp.MaxSize)
 	switch {
 	case errors.Is(err, errNotRegular), errors.Is(err, errTooLarge):

@@ -11,6 +11,7 @@ import (
 
 	"brig/internal/sys"
 	"brig/internal/words"
+	"brig/nsjail"
 )
 
 // Config is isolate's configuration file. Keys about uids are read and ignored: brig gives each payload of root's
@@ -142,6 +143,9 @@ func readConfig(root bool) (*Config, error) {
 
 // readSmall reads a file of at most maxConfig bytes.
 func readSmall(name string) ([]byte, error) {
+	if err := nsjail.AnswerFile(name); err != nil {
+		return nil, err
+	}
 	st, err := os.Stat(name)
 	if err == nil && (!st.Mode().IsRegular() || st.Size() > maxConfig) {
 		err = fmt.Errorf("%s is not a regular file of at most 1 MiB", words.Quote(name))

@@ -8,6 +8,7 @@ import (
 
 	"brig/internal/cli"
 	"brig/internal/words"
+	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,6 +32,9 @@ func (t *teller) openMeta() error {
 	case "-":
 		t.meta = t.std.Out
 		return nil
+	}
+	if err := nsjail.AnswerFile(t.Meta); err != nil {
+		return errorf("Failed to open metafile %w", err)
 	}
 	flags := unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	fd, err := unix.Open(t.Meta, flags, 0o666)

@@ -7,6 +7,7 @@ import (
 
 	"brig/internal/cli"
 	"brig/internal/words"
+	"brig/nsjail"
 )
 
 // MaxFile bounds the size of the files of other tools and of lists: variables, rules, configurations.
@@ -21,6 +22,9 @@ func FileReader(stdin *os.File) ReadFunc {
 	return func(name string, limit int) (data []byte, err error) {
 		f := stdin
 		if name != "-" {
+			if err := nsjail.AnswerFile(name); err != nil {
+				return nil, fmt.Errorf("cannot read %w", err)
+			}
 			if f, err = os.Open(name); err == nil {
 				defer f.Close()
 			}
