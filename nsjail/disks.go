@@ -110,7 +110,12 @@ func (d *disks) add(p *plan.Plan, upper int) error {
 	src := p.Host.Sources.Of(i)
 	base, err := unix.Openat(src.Fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return errors.Join(&os.PathError{Op: "open", Path: src.Path, Err: err}, unix.Close(upper))
+		op := "rootfs.path"
+		if i >= 0 {
+			op = spec.Index("mounts", i) + ".source"
+		}
+		return errors.Join(spec.CallerError(op, words.Quote(src.Path)+": "+err.Error(),
+			"changes are compared with it: let its user list it (chmod u+rx), or show another directory"), unix.Close(upper))
 	}
 	d.changes = append(d.changes, Change{Mount: i, Source: src.Path, Target: p.Spec.COW(i).Target,
 		Base: os.NewFile(uintptr(base), src.Path), Upper: os.NewFile(uintptr(upper), "upper")})
