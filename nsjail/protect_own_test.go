@@ -24,6 +24,15 @@ mv state x && echo changed; mv deep x && echo changed; touch free`
 		"below a cow": func(t *testing.T, s *spec.Spec, dir string) {
 			s.Mounts[0] = spec.Mount{Type: "cow", Source: dir, Target: "/work"}
 		},
+		"beside absent paths of a cow": func(t *testing.T, s *spec.Spec, dir string) {
+			s.Mounts[0] = spec.Mount{Type: "cow", Source: dir, Target: "/work"}
+			s.Protect = []string{"state/bin", "share/applications", "state/brig/x"}
+		},
+		"below a protected path": func(t *testing.T, s *spec.Spec, dir string) { s.Protect = []string{"state", "share"} },
+		"below a protected path of a cow": func(t *testing.T, s *spec.Spec, dir string) {
+			s.Mounts[0] = spec.Mount{Type: "cow", Source: dir, Target: "/work"}
+			s.Protect = []string{"state", "share"}
+		},
 		"behind a link": func(t *testing.T, s *spec.Spec, dir string) { moveBehindLink(t, dir) },
 		"optional": func(t *testing.T, s *spec.Spec, dir string) {
 			s.Protect, s.Optional = []string{"file"}, []string{"protect"}

@@ -133,9 +133,12 @@ func (p *protector) follow(dir, rel string) (string, *unix.Stat_t) {
 	switch way.Err {
 	case nil:
 	case unix.ENOENT:
-		missing := full
+		missing, rest := full, way.Rest
 		if p.storing && p.makes.in(path.Dir(full)) {
-			missing = path.Join(append([]string{full}, way.Rest...)...)
+			missing, rest = path.Join(append([]string{full}, rest...)...), nil
+		}
+		for len(rest) > 0 && p.h.HoldsStore(missing) { // it will exist by then
+			missing, rest = path.Join(missing, rest[0]), rest[1:]
 		}
 		p.protect(missing, nil, "")
 	case unix.EACCES, unix.ENOTDIR: // ENOTDIR: the path leads through a file

@@ -1,5 +1,11 @@
 package host
 
+import (
+	"slices"
+
+	"brig/internal/sys"
+)
+
 // Protected is a path in a writable mount that the payload cannot change.
 type Protected struct {
 	Target string `json:"target"` // in the jail
@@ -18,4 +24,10 @@ type Ghost struct {
 	Dir, Name, Text string
 	Root            int // an open source
 	Below           string
+}
+
+// HoldsStore reports whether one of brig's own directories is below a path of the host: even if the path is absent, the
+// keeper makes it with that directory, before the jail is made.
+func (p *Protection) HoldsStore(full string) bool {
+	return slices.ContainsFunc(p.Stores, func(dir string) bool { return dir != full && sys.Under(dir, full) })
 }

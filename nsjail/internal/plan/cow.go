@@ -88,7 +88,7 @@ func (x *mounts) cow(e *rootfs.Entry, i int, m spec.Mount) {
 	e.Upper, x.layers.sent = x.layers.upper(&x.sources, i, m), append(x.layers.sent, i)
 	e.Size, e.Inodes = int64(m.Size), m.Inodes
 	for _, p := range h.Protected {
-		if p.Mount == i && p.Absent {
+		if p.Mount == i && p.Absent && !h.HoldsStore(p.Path) {
 			e.Ghosts = append(e.Ghosts, rootfs.Ghost{Path: strings.TrimPrefix(p.Target, m.Target+"/"), Text: p.Text})
 		}
 	}
