@@ -56,7 +56,10 @@ func (s *Set) Diff(w io.Writer, o *DiffOptions) error {
 	for _, c := range list {
 		if p.applied(c) {
 			p.note("%s: applied", GitQuote(string(c.Path)))
-		} else if err := p.file(c); err != nil {
+		} else if err = p.file(c); err == nil {
+			_, err = p.w.Write(nil) // that of an earlier write: nobody takes the rest
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,8 @@
 package changes
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,5 +105,25 @@ func TestDiffIsBounded(t *testing.T) {
 	hunks := unified([]byte(a), []byte(b))
 	if added, removed := countLines(hunks); added == 0 || removed == 0 {
 		t.Error(added, removed)
+	}
+}
+
+// broken is a writer that takes nothing.
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// TestDiffEndsEarly: where nobody takes the text, the rest of the changes is not made into text.
+func TestDiffEndsEarly(t *testing.T) {
+	up := files{}
+	for i := range 300 {
+		up[fmt.Sprintf("f%d", i)] = strings.Repeat("some text\n", 1000)
+	}
+	set := newWorld(t, files{}, up).capture()
+	whole := testing.AllocsPerRun(2, func() { must.Do(t, set.Diff(io.Discard, &DiffOptions{})) })
+	var err error
+	begun := testing.AllocsPerRun(2, func() { err = set.Diff(broken{}, &DiffOptions{}) })
+	if err != io.ErrClosedPipe || begun > whole/2 {
+		t.Errorf("%v allocations for a reader that has gone, %v for all, %v", begun, whole, err)
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -24,6 +25,7 @@ type changeSets struct {
 	shares  *shares
 	access  *access
 	log     *Recorder
+	diffs   *diffs.Desk
 	apply   bool // callers may apply and remove their sets
 	failed  func(id, what string, err error)
 }
@@ -125,14 +127,23 @@ func (k *changeSets) withSet(c Caller, id string, do func(o tenants.Owner, s *ch
 }
 
 // DiffChanges returns what a set changes, as git-diff(1) writes it, for the paths that are named or for all.
-func (k *changeSets) DiffChanges(c Caller, id string, paths []string) (text []byte, err error) {
+// It waits for the caller's turn.
+func (k *changeSets) DiffChanges(ctx context.Context, c Caller, id string, paths []string) (text []byte, err error) {
+	leave, err := k.diffs.Enter(ctx, c.Key())
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	err = k.withSet(c, id, func(_ tenants.Owner, s *changes.Set) (err error) {
 		if _, no := k.shareOf(s); no != nil {
 			return no
 		}
-		text, err = diffs.Of(s, &changes.DiffOptions{Paths: paths, Escape: true, Words: inRequest})
+		text, err = diffs.Of(ctx, s, &changes.DiffOptions{Paths: paths, Escape: true, Words: inRequest})
 		return err
 	})
+	if gone := context.Cause(ctx); err != nil && gone != nil {
+		err = gone // it is no fault of the set
+	}
 	return text, err
 }
 

@@ -70,11 +70,11 @@ func TestChanges(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].ID != set.ID || list[0].Share != "repo" {
 		t.Fatal(list, err)
 	}
-	text, err := e.DiffChanges(c, set.ID, nil)
+	text, err := e.DiffChanges(context.Background(), c, set.ID, nil)
 	if err != nil || !strings.Contains(string(text), "-one\n-two\n+2\n") || strings.Contains(string(text), dir) {
 		t.Errorf("%s %v", text, err)
 	}
-	text, err = e.DiffChanges(c, set.ID, []string{"c"})
+	text, err = e.DiffChanges(context.Background(), c, set.ID, []string{"c"})
 	if err != nil || !strings.Contains(string(text), "+new") || strings.Contains(string(text), "-one") {
 		t.Errorf("%s %v", text, err)
 	}
@@ -96,10 +96,10 @@ func TestChanges(t *testing.T) {
 	if err := e.DiscardChanges(c, second.ID); err != nil {
 		t.Error(err)
 	}
-	_, err = e.DiffChanges(c, second.ID, nil)
+	_, err = e.DiffChanges(context.Background(), c, second.ID, nil)
 	hasCode(t, "a set that is gone", err, "changes_unknown")
 	for _, id := range []string{"", "x", "../..", strings.Repeat("0", 64), strings.Repeat("f", 5000)} {
-		_, err = e.DiffChanges(c, id, nil)
+		_, err = e.DiffChanges(context.Background(), c, id, nil)
 		hasCode(t, fmt.Sprintf("%.10q", id), err, "changes_unknown")
 	}
 	a := e.Run(context.Background(), c, sh("cat /code/a", Mount{Share: "repo", Target: "/code"}), nil)
@@ -142,11 +142,38 @@ func TestDiffsAreBounded(t *testing.T) {
 	e := newEngine(t, o)
 	long := "cd /code; head -c 1000000 /dev/zero | tr '\\0' a >b0; echo >>b0; for i in $(seq 20); do cp b0 b$i; done"
 	set := changing(t, e, Caller{}, long)
-	_, err := e.DiffChanges(Caller{}, set.ID, nil)
+	_, err := e.DiffChanges(context.Background(), Caller{}, set.ID, nil)
 	hasCode(t, "a diff of 20 MB", err, "too_large")
-	text, err := e.DiffChanges(Caller{}, set.ID, []string{"b7"})
+	text, err := e.DiffChanges(context.Background(), Caller{}, set.ID, []string{"b7"})
 	if err != nil || len(text) < 1_000_000 || len(text) > 1_001_000 {
 		t.Errorf("of one file: %d bytes, %v", len(text), err)
+	}
+}
+
+// TestDiffsTakeTurns: while one diff of a caller is made and another waits, a third is refused; a caller who goes waits
+// no longer.
+func TestDiffsTakeTurns(t *testing.T) {
+	var o Options
+	withCOW(t, &o)
+	e := newEngine(t, o)
+	set := changing(t, e, Caller{}, "echo changed >/code/a")
+	leave := must.Get(e.diffs.Enter(t.Context(), Caller{}.Key()))(t)
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error)
+	for range 2 { // one of them waits
+		go func() {
+			_, err := e.DiffChanges(ctx, Caller{}, set.ID, nil)
+			ended <- err
+		}()
+	}
+	hasCode(t, "a third diff", <-ended, "queue_full")
+	end()
+	if err := <-ended; err != context.Canceled {
+		t.Errorf("of a caller who has gone: %v", err)
+	}
+	leave()
+	if text, err := e.DiffChanges(t.Context(), Caller{}, set.ID, nil); err != nil || len(text) == 0 {
+		t.Errorf("when the others are over: %s, %v", text, err)
 	}
 }
 
@@ -173,7 +200,7 @@ func TestChangesOfTenants(t *testing.T) {
 		if err != nil || (len(list) == 1) != c.sees {
 			t.Errorf("%s: %v %v", name, list, err)
 		}
-		if _, err = g.DiffChanges(c.by, set.ID, nil); (err == nil) != c.sees {
+		if _, err = g.DiffChanges(context.Background(), c.by, set.ID, nil); (err == nil) != c.sees {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err = g.ApplyChanges(c.by, set.ID, &ApplyRequest{DryRun: true}); !c.sees {
@@ -238,7 +265,7 @@ func TestChangesOnDisk(t *testing.T) {
 		t.Skip(err)
 	}
 	set := changing(t, e, Caller{}, "cd /code; echo 2 >a; rm sub/b")
-	text, err := e.DiffChanges(Caller{}, set.ID, nil)
+	text, err := e.DiffChanges(context.Background(), Caller{}, set.ID, nil)
 	if err != nil || set.Files != 2 || !strings.Contains(string(text), "-one\n-two\n+2\n") {
 		t.Errorf("%+v %s %v", set, text, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"brig/brigd/freezer"
+	"brig/brigd/internal/diffs"
 	"brig/brigd/job"
 	"brig/brigd/lease"
 )
@@ -75,7 +76,7 @@ func assemble(o *Options, a *access, p *opened, k *shelf) *Engine {
 		e.shares.kept = p.tenants.Dir()
 	}
 	e.languages = &languages{p.langs, o.Interpreters, p.images, p.shares, p.runner, jails}
-	e.changeSets = &changeSets{p.tenants, e.shares, a, log, o.AllowApply, o.StoreFailed}
+	e.changeSets = &changeSets{p.tenants, e.shares, a, log, diffs.New(), o.AllowApply, o.StoreFailed}
 	e.files = &files{b, a, log}
 	e.fileTools = fileTools{e.files}
 	e.snapshots = newSnapshots(o.Pool, k, b, l, in, a, log, o.StoreFailed)

@@ -160,7 +160,7 @@ var ours = map[string][]string{
 	daemon + "api":               {"brig/nsjail", "brig/brigd/engine", daemon + "feed", daemon + "ring", daemon + "front", daemon + "live", daemon + "portal", daemon + "schema", jobs, "brig/cgroup", "brig/denial", specs},
 	daemon + "batch":             {"brig/nsjail", "brig/brigd/engine", daemon + "front", daemon + "listen", daemon + "verbs", jobs},
 	daemon + "auditcmd":          {"brig/brigd/audit", "brig/brigd/token", daemon + "verbs"},
-	daemon + "diffs":             {"brig/changes", jobs},
+	daemon + "diffs":             {daemon + "admit", "brig/changes", jobs},
 	daemon + "config":            {"brig/internal/cli", "brig/nsjail", "brig/brigd/audit", "brig/brigd/engine", "brig/brigd/share", "brig/brigd/workspace", daemon + "admit", daemon + "files", daemon + "listen", specs},
 	daemon + "fakes":             {"brig/brigd/engine", daemon + "front", daemon + "live", jobs},
 	daemon + "files":             {},

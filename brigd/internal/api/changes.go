@@ -16,7 +16,7 @@ func (h *changeHandlers) list(c *call) (any, error) {
 }
 
 func (h *changeHandlers) diff(c *call) (any, error) {
-	text, err := h.sets.DiffChanges(c.Caller, c.id, c.query["path"])
+	text, err := h.sets.DiffChanges(c.R.Context(), c.Caller, c.id, c.query["path"])
 	if err != nil {
 		return nil, err
 	}

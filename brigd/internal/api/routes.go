@@ -126,7 +126,7 @@ func otherRoutes(h *handlers) []route {
 		{method: "GET", path: "/v1/changes/{id}/diff", id: "diffChanges",
 			summary: "Show a change set as git diff does.",
 			query:   []param{{"path", "only this file or directory", nil}}, status: 200, rawOut: "text/plain",
-			fails: []int{409, 413}, handle: h.changes.diff},
+			fails: []int{409, 413, 429}, handle: h.changes.diff},
 		{method: "POST", path: "/v1/changes/{id}/apply", id: "applyChanges",
 			summary: "Change the share as the run has changed its copy; only if the operator allows it. Nothing changes if " +
 				"a file of the share is not as the run has seen it.",

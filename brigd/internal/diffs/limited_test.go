@@ -30,7 +30,7 @@ func TestLimited(t *testing.T) {
 			first, second int
 			fits          bool
 		}{{10, 0, true}, {4, 6, true}, {11, 1, false}, {4, 7, false}, {10, 1, false}, {1000, 1000, false}} {
-			l := &limited{most: most}
+			l := &limited{ctx: t.Context(), most: most}
 			err := errors.Join(write(l, strings.Repeat("a", c.first)), write(l, strings.Repeat("b", c.second)))
 			if (err == nil) != c.fits || l.full() == c.fits || len(l.text) > most+1 {
 				t.Errorf("%s of %d and %d bytes: %d are kept, %v", name, c.first, c.second, len(l.text), err)

@@ -275,7 +275,7 @@ func (*Engine) Changes(engine.Caller) ([]engine.ChangeSet, error) {
 }
 
 // DiffChanges implements front.Engine.
-func (*Engine) DiffChanges(_ engine.Caller, id string, paths []string) ([]byte, error) {
+func (*Engine) DiffChanges(_ context.Context, _ engine.Caller, id string, paths []string) ([]byte, error) {
 	return fmt.Appendf(nil, "--- a/x\n+++ b/x %v\n", paths), unknownSet(id)
 }
 

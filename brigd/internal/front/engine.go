@@ -40,7 +40,7 @@ type Offers interface {
 // ChangeSets has what runs have changed in copies of shares.
 type ChangeSets interface {
 	Changes(c engine.Caller) ([]engine.ChangeSet, error)
-	DiffChanges(c engine.Caller, id string, paths []string) ([]byte, error)
+	DiffChanges(ctx context.Context, c engine.Caller, id string, paths []string) ([]byte, error)
 	ApplyChanges(c engine.Caller, id string, r *engine.ApplyRequest) (*engine.Applied, error)
 	DiscardChanges(c engine.Caller, id string) error
 }

@@ -61,8 +61,8 @@ func listChanges(_ context.Context, c *call, _ *noArgs) *sdk.CallToolResult {
 	return result(&changesOut{Changes: list}, false, changesText(list))
 }
 
-func diffChanges(_ context.Context, c *call, in *diffIn) *sdk.CallToolResult {
-	text, err := c.Engine.DiffChanges(c.who(), in.ID, in.Paths)
+func diffChanges(ctx context.Context, c *call, in *diffIn) *sdk.CallToolResult {
+	text, err := c.Engine.DiffChanges(ctx, c.who(), in.ID, in.Paths)
 	if err != nil {
 		return c.refuse(asRefusal(err))
 	}
