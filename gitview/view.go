@@ -230,21 +230,6 @@ func (v *View) Fallback(err error) (note words.Text, ok bool) {
 		words.Plain(words.Printable(e.Detail.String())) + "; " + words.Set("git", spec.GitRW) + " shows them writable", true
 }
 
-// Tell adds to what enforces each mechanism that git directories are views.
-func (v *View) Tell(enforced map[string]words.Text) {
-	if v == nil || len(v.views) == 0 || enforced == nil {
-		return
-	}
-	text := words.Text("copies, whose data is brought back:")
-	for _, w := range v.views {
-		text += " " + words.Plain(words.Quote(w.target))
-	}
-	if was := enforced["protect"]; was != "" {
-		text = was + "; " + text
-	}
-	enforced["protect"] = text
-}
-
 // Close closes the directories that Prepare has opened. It is for a jail that has not started.
 func (v *View) Close() (err error) {
 	if v != nil {

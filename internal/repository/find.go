@@ -34,6 +34,8 @@ type Found struct {
 	Trees    []string
 	Paths    []Path
 	Problems []Problem
+	// Unsearched are those of Problems by which the search below Query.Dirs may have missed a repository.
+	Unsearched []Problem
 }
 
 // GitDir is a git directory, by its path without symbolic links.
@@ -65,7 +67,7 @@ type Problem struct {
 
 // The bounds of one Find. What meets one is a Problem.
 const (
-	MaxEntries  = 4096 // that the search below Query.Dirs reads, and that one directory of worktrees or modules has
+	MaxEntries  = 4096 // directories that the search below Query.Dirs enters; that one of worktrees or modules has
 	MaxSettings = 4 << 20
 	maxIncludes = 10 // as git(1): deep
 	maxGitDirs  = 1024

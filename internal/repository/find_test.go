@@ -91,19 +91,58 @@ func lookup(env []string) func(string) string {
 	}
 }
 
-// TestManyNames: many files hide no repository that is beside them, and it is told that the search has ended.
-func TestManyNames(t *testing.T) {
+// crowds are what a payload makes around two repositories, and whether the search may have missed one.
+var crowds = map[string]struct {
+	script string
+	told   bool
+}{
+	"files beside them":    {"seq -f .f%g 4200 | xargs touch", false},
+	"files in a cache":     {"mkdir -p .pytest_cache/v; cd .pytest_cache/v; seq 4200 | xargs touch", false},
+	"directories":          {"mkdir m; cd m; seq 6000 | xargs mkdir", true},
+	"a tree":               {"for i in $(seq 16); do for j in $(seq 16); do seq -f m/$i/$j/%g 17; done; done | xargs mkdir -p", true},
+	"a chain":              {"for i in $(seq 300); do d=${d}d/; done; seq -f m/$d%g 12 | xargs mkdir -p", false},
+	"more than are listed": {"mkdir m; cd m; seq 65536 | xargs touch", true},
+}
+
+// TestCrowds: many names in one place hide no repository in another, and it is told that the search has ended.
+func TestCrowds(t *testing.T) {
+	for name, x := range crowds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			top := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+			makeGitDir(t, top+"/zz/lib/.git")
+			makeGitDir(t, top+"/vendor/a/b/bare")
+			cmd := exec.Command("sh", "-ec", x.script)
+			cmd.Dir = top
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			f := Find(Query{Dirs: []string{top}, Env: lookup(nil), UID: os.Geteuid()})
+			if len(f.GitDirs) != 2 || (len(f.Unsearched) == 1) != x.told || !slices.Equal(f.Problems, f.Unsearched) {
+				t.Errorf("%+v %+v", f.GitDirs, f.Problems)
+			}
+		})
+	}
+}
+
+// makeGitDir makes what git takes for a git directory.
+func makeGitDir(t *testing.T, dir string) {
+	t.Helper()
+	must.Do(t, os.MkdirAll(dir+"/objects", 0o755))
+	must.Do(t, os.MkdirAll(dir+"/refs", 0o755))
+	must.Do(t, os.WriteFile(dir+"/HEAD", []byte("ref: refs/heads/main\n"), 0o644))
+}
+
+// TestManySiblings: repositories that are among more directories than the search enters are found.
+func TestManySiblings(t *testing.T) {
 	top := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	for i := range MaxEntries + 1 {
 		must.Do(t, os.Mkdir(fmt.Sprintf("%s/%d", top, i), 0o755))
 	}
-	for _, name := range []string{"/a/.git", "/b"} {
-		must.Do(t, os.MkdirAll(top+name+"/objects", 0o755))
-		must.Do(t, os.MkdirAll(top+name+"/refs", 0o755))
-		must.Do(t, os.WriteFile(top+name+"/HEAD", []byte("ref: refs/heads/main\n"), 0o644))
-	}
-	f := Find(Query{Dirs: []string{top}, Env: func(string) string { return "" }, UID: os.Geteuid()})
-	if len(f.GitDirs) != 2 || len(f.Problems) != 1 || !f.Problems[0].Note {
+	makeGitDir(t, top+"/a/.git")
+	makeGitDir(t, top+"/b")
+	f := Find(Query{Dirs: []string{top}, Env: lookup(nil), UID: os.Geteuid()})
+	if len(f.GitDirs) != 2 || len(f.Unsearched) != 1 || !f.Problems[0].Note {
 		t.Errorf("%+v %+v", f.GitDirs, f.Problems)
 	}
 }

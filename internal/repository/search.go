@@ -11,17 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deep reports whether directories of a name hold many files and seldom repositories. The search looks into them last.
-func deep(name string) bool {
-	switch name {
-	case "node_modules", ".venv", "venv", "target", "__pycache__", ".cache", "site-packages", "build", "dist", ".tox":
-		return true
-	}
-	return false
-}
-
-// maxListed bounds the entries of one directory that are read.
-const maxListed = 1 << 16
+// The bounds of one search. Files count for little: a payload makes many in no time, and their names are read at once.
+const (
+	maxListed = 1 << 16 // names of one directory
+	maxNames  = 1 << 19 // names of all
+)
 
 // search opens the repositories below a directory, the nearest first, with and without a work tree. It looks into no
 // git directory and follows no link.
@@ -34,42 +28,52 @@ func (f *finder) search(dir string) {
 		return // a file, or the payload cannot look there either
 	}
 	defer unix.Close(root)
-	seen, late, buf := 0, []string(nil), make([]byte, sys.EntriesSize)
-	for next := []string{"."}; len(next) > 0 || len(late) > 0; {
-		if len(next) == 0 {
-			next, late = late, nil
+	var q frontier
+	q.add(".", 0)
+	buf := make([]byte, sys.EntriesSize)
+	for entered, names := 0, 0; ; entered++ {
+		rel, level, more := q.next()
+		if !more {
+			return
 		}
-		rel := next[0]
-		next = next[1:]
+		if entered == MaxEntries || names > maxNames {
+			f.edge(root, dir, rel, &q)
+			f.unknown(dir, fmt.Sprintf("was searched for git directories in its nearest %d directories: one further "+
+				"down is not known", entered))
+			return
+		}
 		l := list(root, rel, buf)
-		if rel != "." && f.found(path.Join(dir, rel), l) {
+		full := path.Join(dir, rel)
+		if l.entries == maxListed {
+			f.unknown(full, fmt.Sprintf("has %d names or more: a git directory behind these is not known", maxListed))
+		}
+		if rel != "." && f.found(full, l) {
 			continue
 		}
+		names += l.entries
 		for _, name := range l.dirs {
-			if deep(name) {
-				late = append(late, path.Join(rel, name))
-			} else {
-				next = append(next, path.Join(rel, name))
-			}
-		}
-		if seen += l.entries; seen > MaxEntries {
-			f.edge(root, dir, next, late)
-			f.problem(dir, fmt.Sprintf("was searched for git directories among its nearest %d entries: one further "+
-				"down is not known", MaxEntries),
-				"name its hooks with "+words.Field("protect")+", as in "+words.Add("protect", "deep/down/.git/hooks"))
-			return
+			q.add(path.Join(rel, name), below(level, name, len(l.dirs)))
 		}
 	}
 }
 
+// unknown notes that the search has met a bound.
+func (f *finder) unknown(dir, why string) {
+	remedy := "name its hooks with " + words.Field("protect") + ", as in " + words.Add("protect", "deep/down/.git/hooks")
+	f.problem(dir, why, remedy)
+	if p := (Problem{dir, why, remedy, f.nested}); !slices.Contains(f.Unsearched, p) {
+		f.Unsearched = append(f.Unsearched, p)
+	}
+}
+
 // edge opens the repositories that are at directories which the search has seen and not looked into: a payload that
-// makes many files must not hide one from the next run.
-func (f *finder) edge(root int, dir string, lists ...[]string) {
+// makes many directories must not hide one from the next run.
+func (f *finder) edge(root int, dir, rel string, q *frontier) {
 	var st unix.Stat_t
 	there := func(name string) bool {
 		return unix.Fstatat(root, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 	}
-	for _, rel := range slices.Concat(lists...) {
+	for more := true; more; rel, _, more = q.next() {
 		switch full := path.Join(dir, rel); {
 		case there(rel + "/.git"):
 			f.open(full, ".git", full)
@@ -123,6 +127,9 @@ func list(root int, rel string, buf []byte) (l listed) {
 
 // found opens the repository at a directory, and reports whether the directory is one without a work tree.
 func (f *finder) found(full string, l listed) bool {
+	if l.entries == maxListed { // the names that matter may be behind these
+		l.git, l.marks = f.exists(full+"/.git"), 2
+	}
 	if l.git {
 		f.open(full, ".git", full)
 	}

@@ -67,6 +67,9 @@ func planned(w *wish.Wish, std *console.Console) (p *explain.Plan, host *explain
 	if err != nil {
 		return nil, nil, err
 	}
+	for _, note := range view.Notes() {
+		std.Say("%s", note.In(std.Words))
+	}
 	for {
 		s := w.Spec
 		if view != nil {

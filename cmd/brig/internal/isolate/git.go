@@ -24,6 +24,11 @@ func (r *running) views(ctx context.Context, j *job) (*gitview.View, error) {
 	if v != nil {
 		j.spec = v.Spec
 	}
+	for _, note := range v.Notes() {
+		if !r.tell.Silent {
+			_, _ = fmt.Fprintln(r.tell.std.Err, note)
+		}
+	}
 	return v, err
 }
 

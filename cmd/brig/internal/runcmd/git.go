@@ -19,10 +19,13 @@ type gitDirs struct {
 	note  words.Text
 }
 
-// openGit prepares them.
+// openGit prepares them, and tells what has to be known of them.
 func openGit(ctx context.Context, asked *nsjail.Spec, std *console.Console) (g *gitDirs, err error) {
 	g = &gitDirs{asked: asked, std: std}
 	g.view, err = gitview.Prepare(ctx, asked)
+	for _, note := range g.view.Notes() {
+		std.Say("%s", note.In(std.Words))
+	}
 	return g, err
 }
 
