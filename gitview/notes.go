@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"brig/internal/words"
+	"brig/nsjail/spec"
 )
 
 // Notes returns what the user has to know of the git directories before the start, a line each.
@@ -17,6 +18,14 @@ func (v *View) Notes() (notes []words.Text) {
 			more = fmt.Sprintf(" (and %d more)", len(list)-1)
 		}
 		notes = append(notes, words.Textf("git: %s %s%s; %s", words.Quote(p.Path), p.Why, more, p.Remedy))
+	}
+	if n := len(v.beyond); n > 0 {
+		more := ""
+		if n > 1 {
+			more = fmt.Sprintf(" and %d more", n-1)
+		}
+		notes = append(notes, words.Textf("git: %s%s of %d git directories: read-only, since a jail has at most %d copies; ",
+			words.Quote(v.beyond[0]), more, n+len(v.views), maxViews)+words.Set("git", spec.GitRW)+" shows them writable")
 	}
 	return notes
 }

@@ -36,6 +36,7 @@ type View struct {
 	plain   nsjail.Spec // without views
 	views   []view
 	without []*Report // of git directories that are read-only
+	beyond  []string  // git directories that are read-only since there are too many
 	started int64
 	step    func(string)
 }
@@ -151,6 +152,10 @@ func (v *View) area(s *nsjail.Spec, a area, list []repository.GitDir) error {
 		if !below || s.Below(target) != a.mount || s.TakesBack(rel, target) {
 			continue
 		}
+		if len(v.views) >= maxViews || len(v.Spec.Mounts) >= spec.MaxMounts {
+			v.beyond = append(v.beyond, path.Join(m.Source, rel)) // read-only, as every git directory without a view
+			continue
+		}
 		f, err := sys.Open(unix.AT_FDCWD, g.Path, g.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW,
 			func(st *unix.Stat_t) error {
 				if uint64(st.Dev) != g.Dev || st.Ino != g.Ino {
@@ -177,6 +182,9 @@ func (v *View) area(s *nsjail.Spec, a area, list []repository.GitDir) error {
 	}
 	return nil
 }
+
+// maxViews bounds the views of a jail: each is a mount of its own, and a payload may make any number of repositories.
+const maxViews = 64
 
 // The bounds of a view. On disk there is none but the file system's, as for the bind that it is in.
 const (

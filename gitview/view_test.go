@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -155,4 +156,32 @@ func jailOf(t *testing.T, s nsjail.Spec) *nsjail.Cmd {
 	c := nsjail.CommandContext(t.Context(), "sh")
 	c.Spec = s
 	return c
+}
+
+// TestManyRepositories: a payload that leaves many repositories stops no later run; those without a copy are read-only,
+// and it is told.
+func TestManyRepositories(t *testing.T) {
+	dir := repositoryAt(t, "r")
+	onHost(t, dir, "for i in $(seq 140); do mkdir -p n/$i; cp -r .git n/$i/.git; done")
+	s := specOf(dir, "for i in $(seq 140); do echo x 2>/dev/null >n/$i/.git/FETCH_HEAD || echo $i; done | wc -l")
+	v := must.Get(Prepare(t.Context(), s))(t)
+	notes := v.Notes()
+	if len(notes) != 1 || !strings.Contains(notes[0].String(), "and 76 more of 141 git directories: read-only, since a jail has at most 64 copies") {
+		t.Errorf("%q", notes)
+	}
+	out, _, err := jailOf(t, v.Spec).Output()
+	if err != nil || string(out) != "77\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	must.Do(t, v.Close())
+	crowd := specOf(dir, "true")
+	for i := range spec.MaxMounts - len(crowd.Mounts) - 3 { // the caller's own mounts leave room for three
+		crowd.Mounts = append(crowd.Mounts, nsjail.Mount{Type: nsjail.MountDir, Target: "/tmp/" + strconv.Itoa(i)})
+	}
+	v = must.Get(Prepare(t.Context(), crowd))(t)
+	if len(v.views) != 3 || len(v.beyond) != 138 {
+		t.Errorf("%d views, and %d without", len(v.views), len(v.beyond))
+	}
+	must.Get(jailOf(t, v.Spec).Run())(t)
+	must.Do(t, v.Close())
 }

@@ -24,8 +24,8 @@ func checkEtc(names []string, rootfs Rootfs) (c problems) {
 	if len(names) > 0 && rootfs.Path != "" {
 		c.add("etc", "a rootfs has its own /etc", "remove it, or bind what is missing there")
 	}
-	if len(names) > maxMounts {
-		c.add("etc", fmt.Sprintf("%d is more than %d", len(names), maxMounts), "name directories")
+	if len(names) > MaxMounts {
+		c.add("etc", fmt.Sprintf("%d is more than %d", len(names), MaxMounts), "name directories")
 		return c
 	}
 	for i, name := range names {

@@ -7,12 +7,13 @@ import (
 	"brig/internal/words"
 )
 
-const maxMounts = 128
+// MaxMounts is how many mounts a Spec has at most.
+const MaxMounts = 128
 
 // checkMounts checks each mount by itself, and then its target against those of the mounts before it.
 func checkMounts(mounts []Mount) (c problems) {
-	if len(mounts) > maxMounts {
-		c.add("mounts", fmt.Sprintf("%d is more than %d", len(mounts), maxMounts), "bind a common parent directory instead")
+	if len(mounts) > MaxMounts {
+		c.add("mounts", fmt.Sprintf("%d is more than %d", len(mounts), MaxMounts), "bind a common parent directory instead")
 		return c
 	}
 	data := 0

@@ -26,8 +26,7 @@ type Ghost struct {
 	Below           string
 }
 
-// HoldsStore reports whether one of brig's own directories is below a path of the host: even if the path is absent, the
-// keeper makes it with that directory, before the jail is made.
+// HoldsStore reports whether one of brig's own directories is below a path of the host: the keeper makes both in time.
 func (p *Protection) HoldsStore(full string) bool {
 	return slices.ContainsFunc(p.Stores, func(dir string) bool { return dir != full && sys.Under(dir, full) })
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"slices"
@@ -192,24 +193,19 @@ func (src *Source) stays(root uint64, mounts table) bool {
 }
 
 // lookOwner chooses the payload's uid where root lacks CAP_SYS_ADMIN or CAP_SYS_PTRACE, as in docker's default
-// container, and in the process tier. Such a root cannot map the owner of a bind to the payload (mount_setattr(2)). So
-// the payload runs as the owner of the writable binds, as if that user had called brig, but never as root.
+// container, and in the process tier: no mount maps an owner to the payload (mount_setattr(2)) there. So that runs as
+// the owner of the writable binds, as if that user had called brig, but never as root.
 func (h *looker) lookOwner() error {
-	s := h.spec
-	maps := h.Missing["idmap"] == "" && s.Tier != spec.TierProcess // which has no mounts to map
-	if !h.Drop || maps || slices.Contains(s.Optional, "idmap") {
+	maps := h.Missing["idmap"] == "" && h.spec.Tier != spec.TierProcess
+	if !h.Drop || maps || slices.Contains(h.spec.Optional, "idmap") {
 		return nil
 	}
-	for i, m := range s.Mounts {
-		src := h.Sources.Of(i)
-		if m.Type != spec.MountCOW && (m.Type != spec.MountBind || !m.Writable) || m.Internal() || src.UID == 0 {
-			continue
+	for i, m := range h.spec.Mounts {
+		src, writes := h.Sources.Of(i), m.Type == spec.MountCOW || m.Type == spec.MountBind && m.Writable
+		if writes && !m.Internal() && src.UID != 0 {
+			h.Owner, h.PayloadUID, h.PayloadGID = src.UID, src.UID, cmp.Or(src.GID, src.UID)
+			break
 		}
-		h.Owner, h.PayloadUID, h.PayloadGID = src.UID, src.UID, src.GID
-		if src.GID == 0 {
-			h.PayloadGID = src.UID
-		}
-		return nil
 	}
 	return nil
 }
