@@ -44,7 +44,7 @@ func TestNumbers(t *testing.T) {
 	for _, c := range []struct{ page, promise, file, pattern string }{
 		{"machine", "Linux 5.12 or newer", "nsjail/internal/host/machine.go", `MinKernel = Kernel\{5, 12\}`},
 		{"machine", "processes needs Linux 5.14", "nsjail/internal/plan/limits.go", `AtLeast\(5, 14\)`},
-		{"defaults", "| mounts | 128 |", "nsjail/spec/check_mounts.go", `maxMounts = 128\n`},
+		{"defaults", "| mounts | 128 |", "nsjail/spec/check_mounts.go", `MaxMounts = 128\n`},
 		{"defaults", "| one argument or variable | 128 KiB |", "nsjail/spec/check_args.go", `maxArgBytes = 128 << 10`},
 		{"defaults", "| a path | 4095 bytes |", "nsjail/spec/problems.go", `maxPath = 4096`},
 		{"defaults", "| a host name | 64 bytes |", "nsjail/spec/check_identity.go", `maxHostname = 64`},
