@@ -190,7 +190,7 @@ func listProcesses(_ context.Context, c *call, _ *noArgs) *sdk.CallToolResult {
 		}
 	}
 	if err != nil {
-		return c.refuse(c.living.ended(id, c.lost(id, asRefusal(err))))
+		return c.failed(id, err)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d processes:\n", len(out.Processes))
@@ -223,7 +223,7 @@ func (c *call) about(name string, do func(id, process string) (*sdk.CallToolResu
 		res, err = do(id, p.ID)
 	}
 	if err != nil {
-		return c.refuse(c.living.ended(id, c.lost(id, asRefusal(err))))
+		return c.failed(id, err)
 	}
 	return res
 }
@@ -240,7 +240,7 @@ func (c *call) heard(ctx context.Context, id, process string, offset *int64, wai
 		p, err = c.Engine.Process(c.who(), id, process)
 	}
 	if err != nil {
-		return c.refuse(c.living.ended(id, c.lost(id, asRefusal(err))))
+		return c.failed(id, err)
 	}
 	out := &processOut{Process: p, Next: part.Offset, Dropped: part.Dropped}
 	var text strings.Builder

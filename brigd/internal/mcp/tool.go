@@ -212,7 +212,7 @@ func (c *call) bad(argument, message, next string) *sdk.CallToolResult {
 
 // failed returns the result of a call that the engine refused.
 func (c *call) failed(id string, err error) *sdk.CallToolResult {
-	return c.refuse(c.lost(id, asRefusal(err)))
+	return c.refuse(c.living.ended(id, c.lost(id, asRefusal(err))))
 }
 
 func refusal(structured any, no *job.Refusal) *sdk.CallToolResult {
