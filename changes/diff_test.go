@@ -113,7 +113,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestDiffEndsEarly: where nobody takes the text, the rest of the changes is not made into text.
+// TestDiffEndsEarly: when its reader has gone, a diff makes no more text.
 func TestDiffEndsEarly(t *testing.T) {
 	up := files{}
 	for i := range 300 {

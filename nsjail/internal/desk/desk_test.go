@@ -163,7 +163,7 @@ func TestOtherStops(t *testing.T) {
 	}
 }
 
-// A terminal of no session is nobody's controlling one; nor is a file that is none.
+// A terminal that no session has controls nobody, and neither does a file that is no terminal.
 func TestControls(t *testing.T) {
 	_, slave := terminal(t)
 	r, w := io.Pipe()

@@ -42,7 +42,7 @@ func TestHasTier(t *testing.T) {
 	}
 }
 
-// files are settings by their paths; what is not there is "".
+// files returns settings with values by path; a path without one has "".
 func files(values map[string]string) settings {
 	return func(path string) string { return values[path] }
 }

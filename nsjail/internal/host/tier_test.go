@@ -105,7 +105,7 @@ func TestLookTier(t *testing.T) {
 	}
 }
 
-// Each thread of a user counts, and nobody's that is another user's.
+// The threads of a user are counted, and those of other users are not.
 func TestTasks(t *testing.T) {
 	if n := tasks(os.Geteuid()); n < int64(threads(t)) {
 		t.Errorf("%d tasks; this process alone has %d", n, threads(t))
