@@ -66,7 +66,8 @@ type SandboxInfo struct {
 	// SaveEvery is how often brigd saves it if it has changed, in seconds: what was written since Saved is lost if brigd
 	// is killed. Left out if it is kept in memory only, and lost then whenever brigd ends.
 	SaveEvery Seconds `json:"save_every,omitempty"`
-	// Saved is when the last save began; left out before the first.
+	// Saved is a time at which all of it was on the disk or in a save that has succeeded; left out before the first. It
+	// goes on with every SaveEvery, also when nothing changes.
 	Saved *time.Time `json:"saved,omitempty"`
 	// NotSaved is why the last attempt failed; left out if it has not.
 	NotSaved string `json:"not_saved,omitempty"`

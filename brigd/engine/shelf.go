@@ -33,8 +33,8 @@ type saved struct {
 	base    *base      // nil before this process has written one
 
 	told sync.Mutex
-	at   time.Time
-	why  string // why the last save failed; "" if it did not
+	at   time.Time // SandboxInfo.Saved
+	why  string    // why the last save failed; "" if it did not
 }
 
 // base is the last complete file of a sandbox, to which later files of changes apply.
@@ -106,11 +106,17 @@ func (k *shelf) save(box *workspace.Sandbox) {
 	s := k.of(box)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	at := time.Now()
 	n, running := box.Changed()
-	if s.gone || n == s.changes {
+	switch {
+	case s.gone:
+		return
+	case n == s.changes: // the disk has all of it as it is now
+		s.told.Lock()
+		s.at = at
+		s.told.Unlock()
 		return
 	}
-	at := time.Now()
 	err := k.write(box, s)
 	if no := asRefusal(err, "", ""); no != nil && no.Code == workspace.CodeNotFound {
 		return // it has been deleted
@@ -191,6 +197,7 @@ func (k *shelf) describe(box *workspace.Sandbox, i *SandboxInfo) {
 	s.told.Lock()
 	defer s.told.Unlock()
 	if i.NotSaved = s.why; !s.at.IsZero() {
-		i.Saved = &s.at
+		at := s.at // the next save sets it
+		i.Saved = &at
 	}
 }

@@ -245,7 +245,7 @@ func restart(t *testing.T, e *Engine, o Options, kill bool) *Engine {
 	return newEngine(t, o)
 }
 
-// awaitSaved waits until a sandbox is saved as it is now.
+// awaitSaved waits until a sandbox is saved as it is now, as a client does.
 func awaitSaved(t *testing.T, e *Engine, c Caller, id string) {
 	t.Helper()
 	now := time.Now()
@@ -274,6 +274,7 @@ func TestSandboxStore(t *testing.T) {
 			snap := must.Get(e.Snapshot(me, box.ID))(t)
 			must.Get(e.PutFile(me, box.ID, "/work/put", strings.NewReader("put"), 0))(t)
 			awaitSaved(t, e, me, box.ID)
+			awaitSaved(t, e, me, box.ID) // who asks late learns of it too: nothing has changed meanwhile
 			must.Do(t, e.DeleteSandbox(me, gone.ID))
 			if !kill { // the last save is that of Close
 				inSandbox(t, e, me, box.ID, "echo last >/work/last")
