@@ -76,7 +76,7 @@ func endedOf(init int) *Ended {
 	for queue := []int{init}; len(queue) > 0 && e.Count < maxEnded; queue = queue[1:] {
 		for _, pid := range sys.Children(queue[0]) {
 			queue = append(queue, pid)
-			p, ok := endedProcess(pid)
+			p, _, ok := seen(pid)
 			if !ok || e.Count == maxEnded {
 				continue
 			}
@@ -91,18 +91,19 @@ func endedOf(init int) *Ended {
 	return &e
 }
 
-// endedProcess describes a process, and reports whether it runs or SIGKILL has ended it: proc_pid_stat(5).
-func endedProcess(pid int) (p Process, ok bool) {
+// seen describes a process, and reports whether it is one that SIGKILL has ended and that nobody has waited for:
+// proc_pid_stat(5). One that has ended by itself is not ok.
+func seen(pid int) (p Process, killed, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	stat, err := sys.ReadFile(dir + "/stat")
 	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // the name may have parentheses
 	if err != nil || from < 0 || to < from {
-		return p, false
+		return p, false, false
 	}
 	fields := strings.Fields(string(stat[to+1:]))
 	status, err := strconv.Atoi(fields[len(fields)-1])
-	if fields[0] == "Z" && (err != nil || unix.WaitStatus(status).Signal() != unix.SIGKILL) {
-		return p, false // it has ended by itself, and its parent has not waited for it
+	if killed = fields[0] == "Z"; killed && (err != nil || unix.WaitStatus(status).Signal() != unix.SIGKILL) {
+		return p, false, false
 	}
 	p = Process{pid, words.Printable(string(stat[from+1 : to]))}
 	text, _ := sys.ReadFile(dir + "/status") // without it the number is the host's
@@ -111,5 +112,5 @@ func endedProcess(pid int) (p Process, ok bool) {
 	if all := strings.Fields(numbers); len(all) > 0 {
 		p.PID, _ = strconv.Atoi(all[len(all)-1])
 	}
-	return p, true
+	return p, killed, true
 }

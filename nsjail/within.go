@@ -29,7 +29,7 @@ func (w *within) stays(session int) *Ended {
 		if sessionInBox(pid) != session {
 			continue
 		}
-		if p, ok := endedProcess(pid); ok {
+		if p, killed, ok := seen(pid); ok && !killed { // init has not waited yet for all that it has killed
 			if left.Count++; len(left.Processes) < maxNamed {
 				left.Processes = append(left.Processes, p)
 			}
