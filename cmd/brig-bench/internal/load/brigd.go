@@ -82,24 +82,46 @@ func (b *Brigd) Ready(name string, request map[string]any) (*peers.Ready, error)
 
 // run sends a request, of one agent after the other, and reads the answer.
 func (b *Brigd) run(body []byte) error {
-	r, err := http.NewRequest(http.MethodPost, "http://brigd/v1/run", bytes.NewReader(body))
+	r, err := http.NewRequest(http.MethodPost, b.URL("/v1/run"), bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-Agent-Id", fmt.Sprint("client-", b.asked.Add(1)%agents))
-	answer, err := b.client.Do(r)
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(answer.Body)
+	text, err := b.do(r)
 	var said struct{ Status string }
-	err = errors.Join(err, answer.Body.Close())
 	if err == nil && (json.Unmarshal(text, &said) != nil || said.Status != "ok") {
-		err = fmt.Errorf("brigd answers %s: %.300s", answer.Status, text)
+		err = fmt.Errorf("brigd answers %.300s", text)
 	}
 	return err
 }
+
+// Ask sends a request and returns the answer; one that refuses is an error.
+func (b *Brigd) Ask(method, path string, body io.Reader) ([]byte, error) {
+	r, err := http.NewRequest(method, b.URL(path), body)
+	if err != nil {
+		return nil, err
+	}
+	return b.do(r)
+}
+
+func (b *Brigd) do(r *http.Request) ([]byte, error) {
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := b.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err = errors.Join(err, answer.Body.Close()); err == nil && answer.StatusCode >= http.StatusBadRequest {
+		err = fmt.Errorf("brigd answers %s: %.300s", answer.Status, text)
+	}
+	return text, err
+}
+
+// URL returns the URL of a path, for Client.
+func (b *Brigd) URL(path string) string { return "http://brigd" + path }
+
+// Client returns a client whose requests reach brigd.
+func (b *Brigd) Client() *http.Client { return b.client }
 
 // BrigdBeside returns the brigd in the directory of a brig, or an error that tells how to have one.
 func BrigdBeside(brig string) (string, error) {

@@ -26,6 +26,9 @@ var operations = map[string]func(Request) ([]int64, error){
 	"net-down": transfer, "net-up": transfer, "net-dial": dials,
 }
 
+// held are the operations that go on until something outside ends them, and print lines of their own.
+var held = map[string]func(Request, io.Reader, io.Writer) error{"net-hold": hold, "serve": serveHTTP}
+
 // Request asks a payload for one measurement.
 type Request struct {
 	Op  string
@@ -41,7 +44,7 @@ func (r Request) Job() (peers.Job, error) {
 
 // Perform is the command `load`. It begins when in has a byte or ends, and prints the nanoseconds as JSON. The
 // operation net-hold prints a line at the beginning and one when its connections are open, which it holds until in
-// ends.
+// ends. The operation serve prints where it listens.
 func Perform(args []string, in io.Reader, out io.Writer) error {
 	if len(args) != 3 {
 		return errors.New("load: it is the benchmark's own command, started by it alone")
@@ -51,8 +54,8 @@ func Perform(args []string, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("load: %w", err)
 	}
 	r := Request{Op: args[0], N: n, Arg: args[2]}
-	if r.Op == "net-hold" {
-		return hold(r, in, out)
+	if operation := held[r.Op]; operation != nil {
+		return operation(r, in, out)
 	}
 	operation := operations[r.Op]
 	if operation == nil {

@@ -15,9 +15,9 @@ import (
 	"brig/internal/test/must"
 )
 
-// A brigd that was built beside brig answers each table's requests, beside the Runner and the bare process.
-func TestAPI(t *testing.T) {
-	long.Test(t)
+// beside has the program brig with a brigd beside it, the Runner and the bare process.
+func beside(t *testing.T) *Env {
+	t.Helper()
 	e := &Env{Quick: true, Rounds: 1, Brig: os.Getenv("BRIG_TEST_BINARY"), Dir: t.TempDir(), Progress: quiet}
 	if e.Brig == "" { // without make
 		if _, err := exec.LookPath("go"); err != nil {
@@ -31,6 +31,18 @@ func TestAPI(t *testing.T) {
 	e.Tools = slices.DeleteFunc(peers.All(&peers.Host{Dir: e.Dir, Brig: e.Brig}), func(tool *peers.Tool) bool {
 		return tool.Info.Name != peers.Bare && tool.Info.Name != "brig Runner"
 	})
+	return e
+}
+
+// figure reports whether a contender has one in a table.
+func figure(table *result.Table, name string) bool {
+	return slices.ContainsFunc(table.Rows, func(r result.Row) bool { return r.Tool == name && r.Error == "" && r.P50 > 0 })
+}
+
+// A brigd that was built beside brig answers each table's requests, beside the Runner and the bare process.
+func TestAPI(t *testing.T) {
+	long.Test(t)
+	e := beside(t)
 	for _, d := range api() {
 		table := must.Get(d.Run(t.Context(), e))(t)
 		names := []string{peers.Bare, itself, request}
@@ -38,7 +50,7 @@ func TestAPI(t *testing.T) {
 			names = append(names, warm)
 		}
 		for _, name := range names {
-			if !slices.ContainsFunc(table.Rows, func(r result.Row) bool { return r.Tool == name && r.Error == "" && r.P50 > 0 }) {
+			if !figure(&table, name) {
 				t.Errorf("%s: no figure of %s in %+v", d.ID, name, table.Rows)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 // Dimensions lists them in the order in which they run and are shown.
 func Dimensions() (all []Dimension) {
-	for _, list := range [][]Dimension{starts(), api(), inside(), network()} {
+	for _, list := range [][]Dimension{starts(), api(), living(), inside(), network()} {
 		all = append(all, list...)
 	}
 	return all
