@@ -27,7 +27,7 @@ func (b *Box) Dial(ctx context.Context, network, address string) (net.Conn, erro
 			return nil, spec.CallerError("address", "it is no absolute path of at most 107 bytes",
 				"name a socket of the box")
 		}
-		return b.open(unix.AF_UNIX, address, func(*os.File) error { return nil }) // init has connected it
+		return b.open(ctx, unix.AF_UNIX, address, func(*os.File) error { return nil }) // init has connected it
 	}
 	hosts, port, err := splitAddress(network, address)
 	if err != nil {
@@ -71,7 +71,7 @@ func (b *Box) dialTCP(ctx context.Context, ip net.IP, port int) (net.Conn, error
 	if v4 := ip.To4(); v4 != nil {
 		family, to = unix.AF_INET, &unix.SockaddrInet4{Port: port, Addr: [4]byte(v4)}
 	}
-	return b.open(family, "", func(f *os.File) error {
+	return b.open(ctx, family, "", func(f *os.File) error {
 		if err := connect(ctx, f, to); err != nil {
 			return &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: ip, Port: port}, Err: err}
 		}
@@ -80,8 +80,8 @@ func (b *Box) dialTCP(ctx context.Context, ip net.IP, port int) (net.Conn, error
 }
 
 // open has init make a socket, and connects it. Init itself connects one that has a path.
-func (b *Box) open(family int, path string, connect func(*os.File) error) (net.Conn, error) {
-	fd, err := b.dial(family, path)
+func (b *Box) open(ctx context.Context, family int, path string, connect func(*os.File) error) (net.Conn, error) {
+	fd, err := b.dial(ctx, family, path)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +95,7 @@ func (b *Box) open(family int, path string, connect func(*os.File) error) (net.C
 
 // connect connects a socket that does not block: connect(2) EINPROGRESS.
 func connect(ctx context.Context, f *os.File, to unix.Sockaddr) error {
-	stop := context.AfterFunc(ctx, func() { _ = f.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	defer expire(ctx, f)()
 	rc, err := f.SyscallConn()
 	if err != nil {
 		return err
@@ -121,12 +120,13 @@ func connect(ctx context.Context, f *os.File, to unix.Sockaddr) error {
 }
 
 // dial has init make a socket.
-func (b *Box) dial(family int, path string) (fd int, err error) {
+func (b *Box) dial(ctx context.Context, family int, path string) (fd int, err error) {
 	report, theirs, err := launcher.ReportSocket()
 	if err != nil {
 		return -1, err
 	}
 	defer report.Close()
+	defer expire(ctx, report)()
 	p := plan.Socket(family, path)
 	if b.frozen.Load() {
 		err = errFrozen()
@@ -137,7 +137,15 @@ func (b *Box) dial(family int, path string) (fd int, err error) {
 	if err != nil {
 		return -1, err
 	}
-	return receiveSocket(report, p)
+	if fd, err = receiveSocket(report, p); errors.Is(err, os.ErrDeadlineExceeded) {
+		err = ctx.Err()
+	}
+	return fd, err
+}
+
+// expire has what waits for a file return when the context ends, until the caller calls stop.
+func expire(ctx context.Context, f *os.File) (stop func() bool) {
+	return context.AfterFunc(ctx, func() { _ = f.SetDeadline(time.Unix(1, 0)) })
 }
 
 // receiveSocket receives the socket that a program makes, or the error.

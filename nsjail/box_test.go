@@ -235,6 +235,13 @@ print("up", flush=True)`)
 			t.Error(to, err)
 		}
 	}
+	must.Do(t, unix.Kill(b.Pid(), unix.SIGSTOP)) // as an administrator may
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := b.Dial(ctx, "tcp", ":8000"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error("init does not answer:", err)
+	}
+	must.Do(t, unix.Kill(b.Pid(), unix.SIGCONT))
 	wantInBox(t, b, "echo ok", "ok")
 }
 
