@@ -29,6 +29,7 @@ const (
 	SandboxRestore  = "sandbox.restore"  // after a sandbox was restored from the store
 	SandboxSnapshot = "sandbox.snapshot" // before a snapshot is made, which the note names
 	SnapshotDelete  = "snapshot.delete"  // before a snapshot is deleted
+	PortOpen        = "port.open"        // before a link to a port of a sandbox is made: the note has the port
 	AuthRefused     = "auth.refused"     // a caller failed to authenticate; repeated failures in a minute are one event
 
 	LogOpen       = "log.open"       // a writer has opened the log

@@ -89,7 +89,7 @@ func assemble(o *Options, a *access, p *opened, k *shelf) *Engine {
 		chain: o.chain(jails), failed: o.JailFailed}
 	e.sandboxes = &sandboxes{b, o.Sandboxes, a, e.shares, e.snapshots, e.files, k, log, all, e.runs.live}
 	e.processes = &processes{e.runs, b, all, a}
-	e.ports = &ports{e.processes, l}
+	e.ports = &ports{e.processes, l, log}
 	return e
 }
 

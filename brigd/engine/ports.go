@@ -8,11 +8,9 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"sync"
-	"time"
 
+	"brig/brigd/audit"
 	"brig/brigd/internal/netstat"
-	"brig/brigd/job"
 	"brig/brigd/lease"
 )
 
@@ -20,6 +18,7 @@ import (
 type ports struct {
 	processes *processes
 	leases    *lease.Leases
+	log       *Recorder
 }
 
 // PortInfo describes a TCP port of a living sandbox on which something listens.
@@ -66,6 +65,21 @@ func (s *ports) Ports(c Caller, id string) ([]PortInfo, error) {
 	return list, nil
 }
 
+// OpenPort records that the caller makes a link to a port of a living sandbox, unless the caller may not connect to it.
+// The holder of the link then connects as the caller: each time by DialPort.
+func (s *ports) OpenPort(c Caller, id string, port int) error {
+	_, box, no := s.processes.life(c, id, "port")
+	if no != nil {
+		return no
+	}
+	v := about(audit.PortOpen, c, box)
+	v.Note = "port " + strconv.Itoa(port)
+	if no := s.log.record(v); no != nil {
+		return no
+	}
+	return nil
+}
+
 // DialPort connects to a server in a living sandbox. The connection is a use of the sandbox until it is closed; it ends
 // with the caller's token. What it brings is a process's in the sandbox: do not believe it.
 func (s *ports) DialPort(ctx context.Context, c Caller, id string, port int) (net.Conn, error) {
@@ -96,26 +110,8 @@ func (s *ports) DialPort(ctx context.Context, c Caller, id string, port int) (ne
 			fmt.Sprintf("nothing in the sandbox takes connections at port %d", port),
 			"GET /v1/sandboxes/"+id+"/ports lists where something listens; a server may need a moment to start")
 	}
-	lent, end := s.leases.Lend(context.Background(), c.Grant.verified(), &job.Job{ID: NewID("port")}, time.Now())
-	p := &portConn{Conn: conn}
-	p.done = sync.OnceFunc(func() {
-		end()
+	return s.leases.Conn(conn, NewID("port"), c.Grant.verified(), func() {
 		leave()
 		left()
-	})
-	context.AfterFunc(lent, func() { _ = p.Close() })
-	return p, nil
-}
-
-// portConn is a connection to a server in a sandbox.
-type portConn struct {
-	net.Conn
-	done func()
-}
-
-// Close implements net.Conn.
-func (p *portConn) Close() error {
-	err := p.Conn.Close()
-	p.done()
-	return err
+	}), nil
 }

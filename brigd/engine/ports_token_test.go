@@ -44,7 +44,7 @@ func TestPortsAndTokens(t *testing.T) {
 	} {
 		_, dial := g.DialPort(t.Context(), c, box.ID, 8000)
 		_, list := g.Ports(c, box.ID)
-		for _, err := range []error{dial, list} {
+		for _, err := range []error{dial, list, g.OpenPort(c, box.ID, 8000)} {
 			if no, ok := errors.AsType[*job.Refusal](err); !ok || no.Code != "not_found" && no.Code != "operation_not_allowed" {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -74,6 +74,9 @@ func TestPortPolicies(t *testing.T) {
 		_, err := e.DialPort(t.Context(), Caller{}, box.ID, 8000)
 		if no := asRefusal(err, "", ""); no == nil || no.Code != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+		if err := e.OpenPort(Caller{}, box.ID, 8000); (err == nil) != (want == "port_closed") {
+			t.Errorf("%s: a link: %v", text, err)
 		}
 	}
 }

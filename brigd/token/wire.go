@@ -32,6 +32,9 @@ type block struct {
 	signature []byte
 }
 
+// Like reports whether a text begins as tokens do, however valid it is: nobody else may see it.
+func Like(text string) bool { return strings.HasPrefix(text, prefix) }
+
 // signed returns the text that the signature of block i covers.
 func (t *Token) signed(i int) []byte {
 	before := make([]byte, ed25519.SignatureSize)

@@ -53,10 +53,12 @@ func (d *service) mcp() (http.Handler, error) {
 	// Not http.ServeMux: the answers that it writes itself, such as redirections, wait for the request's body without a
 	// limit.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/mcp":
+		switch path := r.URL.Path; {
+		case d.links.Below(r.Host): // whatever its path: it is a port's
+			watched.ServeHTTP(w, r)
+		case path == "/mcp":
 			s.ServeHTTP(w, r)
-		case "/healthz", "/metrics", "/v1/version":
+		case path == "/healthz", path == "/metrics", path == "/v1/version":
 			watched.ServeHTTP(w, r)
 		default:
 			nothing.ServeHTTP(w, r)

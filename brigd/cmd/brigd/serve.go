@@ -16,6 +16,7 @@ import (
 	"brig/brigd/internal/api"
 	"brig/brigd/internal/config"
 	"brig/brigd/internal/front"
+	"brig/brigd/internal/links"
 	"brig/brigd/internal/listen"
 	"brig/internal/cli"
 )
@@ -29,6 +30,7 @@ func serve(c *config.Config, std cli.Stdio) int {
 type service struct {
 	*daemon
 	auth     *authenticator
+	links    *links.Links // nil without --port-host
 	sockets  *sockets
 	server   *http.Server
 	draining atomic.Bool
@@ -108,7 +110,10 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 		return d, err
 	}
 	d.daemon = made
-	if d.auth, err = newAuthenticator(c, d.engine); err != nil {
+	if d.links, err = d.sockets.links(c); err != nil {
+		return d, err
+	}
+	if d.auth, err = newAuthenticator(c, d.engine, d.links); err != nil {
 		return d, err
 	}
 	if d.refused != nil {
@@ -132,6 +137,7 @@ func (d *service) options() front.Options {
 	o.Trace = d.trace.Request
 	h := &d.c.HTTP
 	o.Authenticate, o.Hosts, o.Origins, o.MaxRequests = d.auth.caller, h.Hosts, h.Origins, h.MaxRequests
+	o.Links, o.Credential = d.links, d.auth.credential
 	o.Ready, o.Health, o.Metrics, o.Live = d.ready, d.health, d.metrics.Handler(), &d.live
 	o.MaxFile = int64(d.c.HTTP.MaxFile)
 	if e, ok := o.Engine.(queuedEngine); ok {

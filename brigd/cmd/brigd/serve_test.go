@@ -68,6 +68,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 		{"serve --token-key " + key + " --state-dir " + d + "/state", "--token-key"},
 		{"serve --audit " + key + "/a", "--audit"},
 		{"serve --config " + key, "the file is not JSON"},
+		{"serve --port-host localhost", "no browser reaches a Unix socket"},
 		{"mcp --listen unix", "--http"},
 		{"mcp --tools " + key, "tools"},
 		{"version --jsn", "--json"},

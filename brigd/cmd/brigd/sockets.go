@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"brig/brigd/internal/config"
+	"brig/brigd/internal/links"
 	"brig/brigd/internal/listen"
 )
 
@@ -83,6 +84,24 @@ func (s *sockets) open(ctx context.Context, where string, o listen.UnixOptions, 
 		s.list, s.unix = append(s.list, s.local.Listener(u)), append(s.unix, u)
 	}
 	return err
+}
+
+// links returns the links to ports of sandboxes, at the first TCP socket or at a proxy; nil without --port-host.
+func (s *sockets) links(c *config.Config) (*links.Links, error) {
+	site, err := c.HTTP.Site()
+	if site == nil || err != nil {
+		return nil, err
+	}
+	for _, l := range s.list {
+		if tcp, ok := l.Addr().(*net.TCPAddr); ok && !site.Complete() {
+			site.At(tcp.Port, c.Sockets.TLS.Cert != "")
+		}
+	}
+	if !site.Complete() {
+		return nil, errors.New("--port-host: no browser reaches a Unix socket; add --listen tcp:HOST:PORT, or write " +
+			"https://NAME for a proxy in front of it")
+	}
+	return links.New(site), nil
 }
 
 // close closes all listeners and removes the paths of Unix sockets.

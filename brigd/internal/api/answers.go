@@ -31,7 +31,7 @@ func components() []any {
 		SandboxList{}, RunList{}, live.Run{}, RunInfo{}, engine.Delivery{},
 		front.QueueInfo{}, front.WorkerInfo{}, front.DeadRun{},
 		FileList{}, PathAllowed{}, engine.Edit{}, Edited{}, engine.Found{}, engine.Line{}, engine.Notice{},
-		PortList{}, engine.PortInfo{},
+		PortList{}, engine.PortInfo{}, front.Link{},
 		LanguageList{}, StdinTaken{}, Version{}, Health{}}
 }
 

@@ -12,16 +12,21 @@ import (
 
 var agentPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// authenticate determines the caller. A TCP client must present a certificate or a token, even if the authenticator
-// requires none.
-func (c *call) authenticate() error {
-	shows := len(c.R.Header.Values("Authorization")) > 0 || c.R.TLS != nil && len(c.R.TLS.VerifiedChains) > 0
+// identify determines the caller. A TCP client must present a certificate, a token or a visitor's cookie, even if the
+// authenticator requires none.
+func (c *call) identify(visitor bool) error {
+	shows := visitor || len(c.R.Header.Values("Authorization")) > 0 || c.R.TLS != nil && len(c.R.TLS.VerifiedChains) > 0
 	if !front.Local(c.R) && !shows {
 		return no("auth", "authentication_required", "Authorization",
 			"by TCP only those may call who show a token or a certificate",
 			"send Authorization: Bearer TOKEN", "or use brigd's Unix socket")
 	}
-	if err := c.Authenticate(); err != nil {
+	return c.Authenticate()
+}
+
+// authenticate determines the caller, and for which agent the request is.
+func (c *call) authenticate() error {
+	if err := c.identify(false); err != nil {
 		return err
 	}
 	values := c.R.Header.Values("X-Agent-Id")

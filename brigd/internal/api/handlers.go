@@ -27,7 +27,7 @@ func newHandlers(o *front.Options) *handlers {
 		files:     fileHandlers{o.Engine, o.Engine, o.MaxFile, o.BodyTime},
 		tools:     toolHandlers{o.Engine},
 		search:    searchHandlers{o.Engine, front.NewBudget(maxWatches, 4)},
-		ports:     portHandlers{o.Engine, o.BodyTime, portWait},
+		ports:     portHandlers{o.Engine, o.BodyTime, portWait, o.Links, o.OpenPort, o.Credential},
 		changes:   changeHandlers{o.Engine},
 		offers:    offerHandlers{o.Engine},
 		meta:      metaHandlers{of: o.Version, ready: o.Ready, details: o.Health, prometheus: o.Metrics},

@@ -9,6 +9,7 @@ import (
 
 	"brig/brigd/engine"
 	"brig/brigd/internal/front"
+	"brig/brigd/internal/links"
 	"brig/brigd/internal/portal"
 )
 
@@ -19,6 +20,9 @@ const portWait = 2 * time.Minute
 type portHandlers struct {
 	ports          front.Ports
 	bodyTime, wait time.Duration
+	links          *links.Links // nil if no port has an origin of its own
+	link           func(c engine.Caller, id string, port int) (*front.Link, error)
+	credential     func(authorization string) bool
 }
 
 // PortList is the answer to GET /v1/sandboxes/{id}/ports.
@@ -31,6 +35,9 @@ func portRoutes(h *portHandlers) []route {
 		{method: "GET", path: "/v1/sandboxes/{id}/ports", id: "listPorts",
 			summary: "List on which TCP ports the processes of a living sandbox listen.", status: 200, out: PortList{},
 			fails: []int{409, 501}, handle: h.list},
+		{method: "POST", path: "/v1/sandboxes/{id}/ports/{name}", id: "openPort",
+			summary: "Make a link to a port of a living sandbox, which a browser can open.", status: 200, out: front.Link{},
+			fails: []int{409, 429, 501}, handle: h.open},
 		{method: "GET", path: "/v1/sandboxes/{id}/ports/{name}/{path}", id: "port", through: true,
 			summary: "Pass a request, of any method, in to the server at a port of a living sandbox. It sees the path " +
 				"behind the port.",
@@ -63,7 +70,13 @@ func (h *portHandlers) pass(c *call) (any, error) {
 	if !strings.HasPrefix(c.R.URL.Path, prefix) {
 		return nil, no("request", "bad_port", "path", "the path is not written plainly", "do not percent-encode its names")
 	}
-	p := &portal.Passage{Port: n, Prefix: prefix, Wait: h.wait, BodyTime: h.bodyTime,
-		Dial: func(ctx context.Context) (net.Conn, error) { return h.ports.DialPort(ctx, c.Caller, c.id, n) }}
+	p := h.passage(c, c.id, n)
+	p.Prefix = prefix
 	return nil, p.Serve(c.Visit)
+}
+
+// passage is the way in to a port, without where the request comes from.
+func (h *portHandlers) passage(c *call, id string, n int) *portal.Passage {
+	return &portal.Passage{Port: n, Wait: h.wait, BodyTime: h.bodyTime,
+		Dial: func(ctx context.Context) (net.Conn, error) { return h.ports.DialPort(ctx, c.Caller, id, n) }}
 }

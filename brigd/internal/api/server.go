@@ -46,6 +46,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Serve(w, r, func(v *front.Visit) error {
 		c := &call{Visit: v}
 		c.Header().Set("Cache-Control", "no-store")
+		if s.Links.Below(r.Host) {
+			return s.handlers.ports.atOrigin(c) // brigd's own routes are at no name of the site's
+		}
 		return s.serve(c)
 	})
 }

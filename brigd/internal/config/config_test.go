@@ -165,6 +165,10 @@ func TestFlagErrors(t *testing.T) {
 		{[]string{"--origin", "https://example.org/"}, []string{"no web page's origin"}},
 		{[]string{"--origin", "null"}, []string{"no web page's origin"}},
 		{[]string{"--origin", "*"}, []string{"no web page's origin"}},
+		{[]string{"--port-host", "127.0.0.1"}, []string{"--port-host", "no name", "localhost"}},
+		{[]string{"--port-host", "http://ports.example.org"}, []string{"--port-host", "https://NAME"}},
+		{[]string{"--port-host", "example.org", "--host", "brigd.Example.org"}, []string{"--host", "below --port-host example.org"}},
+		{[]string{"--port-host", "localhost", "--origin", "http://a.localhost:80"}, []string{"--origin", "below --port-host localhost"}},
 		{[]string{"--http"}, []string{`"--http" is not a flag`}},
 	} {
 		_, err := Parse("serve", x.args)
@@ -178,7 +182,7 @@ func TestFlagErrors(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{{"--listen", "unix"}, {"--agent", "../x"}, {"--http", "--agent", "a"}, {"--origin", "https://a.example"}} {
+	for _, args := range [][]string{{"--listen", "unix"}, {"--agent", "../x"}, {"--http", "--agent", "a"}, {"--origin", "https://a.example"}, {"--port-host", "localhost"}} {
 		if _, err := Parse("mcp", args); err == nil {
 			t.Errorf("mcp %q is taken", args)
 		}

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 
+	"brig/brigd/internal/links"
 	"brig/internal/cli"
 	"brig/internal/words"
 	"brig/nsjail"
@@ -12,6 +13,7 @@ import (
 // HTTP are the settings of who may call by HTTP, and of how much.
 type HTTP struct {
 	Hosts, Origins []string
+	PortHost       string
 	MaxConnections int
 	MaxRequests    int
 	MaxBody        nsjail.Bytes
@@ -28,6 +30,9 @@ func (h *HTTP) flags() []cli.Flag {
 			Help: "a name by which TCP clients may call this server, besides localhost and its address; may be repeated"},
 		{Name: "origin", Path: "http.origins", Args: "URL", To: &h.Origins,
 			Help: "a web page's origin, as in https://example.org, whose scripts may call; may be repeated"},
+		{Name: "port-host", Path: "http.port_host", Args: "NAME", To: &h.PortHost,
+			Help: "give each port of a sandbox an origin of its own below this name, such as localhost, for browsers; or " +
+				"https://NAME, if they come through a proxy"},
 		{Name: "max-connections", Path: "http.max_connections", Args: "N", To: &h.MaxConnections, Min: 1, Max: maxCount,
 			Help: "connections open at once, by TCP and again at Unix sockets"},
 		{Name: "max-requests", Path: "http.max_requests", Args: "N", To: &h.MaxRequests, Min: 1, Max: maxCount,
@@ -57,6 +62,38 @@ func (h *HTTP) check() error {
 				": %s is no web page's origin; write scheme, host and port alone, as in https://example.org", words.Quote(o))
 		}
 		h.Origins[i] = strings.ToLower(o)
+	}
+	return h.checkPorts()
+}
+
+// Site returns where ports of sandboxes have origins of their own, or nil.
+func (h *HTTP) Site() (*links.Site, error) {
+	if h.PortHost == "" {
+		return nil, nil
+	}
+	s, err := links.Parse(h.PortHost)
+	if err != nil {
+		return nil, wrong(true, "http.port_host", ": %s: %w", words.Quote(h.PortHost), err)
+	}
+	return s, nil
+}
+
+// checkPorts refuses to let pages of sandboxes call brigd, and names of brigd's that are for ports.
+func (h *HTTP) checkPorts() error {
+	s, err := h.Site()
+	if s == nil || err != nil {
+		return err
+	}
+	const below = ": %s is below --port-host %s, where the names are those of ports; choose another"
+	for _, host := range h.Hosts {
+		if s.Below(host) {
+			return wrong(true, "http.hosts", below, words.Quote(host), h.PortHost)
+		}
+	}
+	for _, o := range h.Origins {
+		if _, host, _ := strings.Cut(o, "://"); s.Below(host) {
+			return wrong(true, "http.origins", below, words.Quote(o), h.PortHost)
+		}
 	}
 	return nil
 }

@@ -34,7 +34,8 @@ func (m *MCP) check(g given, command string) error {
 	return cmp.Or(
 		g.useless(command == "mcp" && !m.HTTP,
 			" is about sockets, and MCP is served on stdin and stdout; add --http, or leave it out",
-			"listen", "allow_uids", "auth.api_key_file", "auth.require_token", "tls.cert", "http.hosts", "http.origins"),
+			"listen", "allow_uids", "auth.api_key_file", "auth.require_token", "tls.cert", "http.hosts", "http.origins",
+			"http.port_host"),
 		g.useless(m.HTTP, " is for stdin and stdout; by HTTP the socket, key or token says who asks: leave it out",
 			"mcp.agent"),
 		wrong(m.Agent != "" && !listen.GoodAgent(m.Agent), "mcp.agent",

@@ -21,7 +21,8 @@ const (
 var places = map[string]Place{
 	"listen": Each, "allow_uids": Each, "auth.token_keys": Each, "auth.api_key_file": Each, "auth.require_token": Each,
 	"tls.cert": Each, "tls.key": Each, "tls.client_ca": Each, "http.hosts": Each, "http.origins": Each,
-	"http.max_connections": Each, "http.max_requests": Each, "http.max_body": Each, "http.max_file": Each,
+	"http.port_host": Each, "http.max_connections": Each, "http.max_requests": Each, "http.max_body": Each,
+	"http.max_file": Each,
 
 	"policies": Travels, "policy_dir": Each, "state_dir": Each,
 	"audit.path": Each, "audit.sync": Each, "audit.max_bytes": Each, "audit.keep": Each, "audit.key": Each,

@@ -108,5 +108,6 @@ type FileSearch interface {
 // Ports connects to servers in sandboxes.
 type Ports interface {
 	Ports(c engine.Caller, id string) ([]engine.PortInfo, error)
+	OpenPort(c engine.Caller, id string, port int) error
 	DialPort(ctx context.Context, c engine.Caller, id string, port int) (net.Conn, error)
 }

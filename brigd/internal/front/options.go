@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brig/brigd/engine"
+	"brig/brigd/internal/links"
 	"brig/brigd/internal/live"
 	"brig/brigd/internal/trace"
 	"brig/brigd/job"
@@ -115,7 +116,11 @@ type Options struct {
 	// attacker has pointed here (DNS rebinding). "localhost" and the address that it has connected to are always right.
 	Hosts []string
 	// Origins are the web pages, as "https://example.org", whose scripts may call.
-	Origins     []string
+	Origins []string
+	// Links are those to ports of sandboxes, each at an origin of its own; nil is none.
+	Links *links.Links
+	// Credential reports whether a header Authorization has a credential of brigd's, however valid.
+	Credential  func(authorization string) bool
 	MaxRequests int           // at once; one caller has half of what the others leave
 	BodyTime    time.Duration // for a body to arrive (30 s), and 1 s more for each MiB; a file has eight times that
 	WriteTime   time.Duration // for a client to take a piece of the answer (30 s)

@@ -42,6 +42,7 @@ var statuses = map[string]int{
 	"sandbox_gone": 410,
 	// codes of ports
 	"bad_port": 400, "port_closed": 502, "port_broken": 502, "port_silent": 504, "port_elsewhere": 501,
+	"host_names_no_port": 421, "link_over": 401, "other_page": 403, "too_many_links": 429, "no_port_host": 501,
 	// temporary errors: see again
 	"queue_unavailable": 503,
 	"token_ledger":      503, "audit_unavailable": 503, "machine_full": 503,

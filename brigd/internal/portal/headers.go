@@ -32,8 +32,14 @@ var acting = []string{"Set-Cookie", "Set-Cookie2", "Alt-Svc", "Service-Worker-Al
 // Opaque is the policy of a page at brigd's own origin: it has another origin, which no other page has.
 const Opaque = "sandbox allow-forms allow-scripts"
 
-// clean removes from an answer what would act on brigd's origin. has are the headers that are set already.
+// clean removes from an answer what would act on brigd's origin, or on others than the server's own. has are the
+// headers that are set already.
 func (p *Passage) clean(has http.Header, r *http.Response) {
+	if p.Own != nil {
+		p.Own.leave(has, r)
+		p.ending(r, p.Own.tame)
+		return
+	}
 	tame(r.Header)
 	tame(r.Trailer)
 	r.Header.Add("Content-Security-Policy", Opaque)
@@ -43,9 +49,7 @@ func (p *Passage) clean(has http.Header, r *http.Response) {
 			r.Header.Set("Location", at)
 		}
 	}
-	if r.StatusCode != http.StatusSwitchingProtocols {
-		r.Body = &ending{r.Body, r}
-	}
+	p.ending(r, tame)
 }
 
 func tame(h http.Header) {
@@ -67,8 +71,7 @@ func (p *Passage) location(from *url.URL, to string) string {
 	if err != nil || u.Opaque != "" || u.User != nil || u.Scheme != "" && u.Scheme != "http" {
 		return ""
 	}
-	if host := u.Hostname(); u.Host != "" && (host != "localhost" && !net.ParseIP(host).IsLoopback() ||
-		u.Host != host && u.Port() != from.Port()) {
+	if u.Host != "" && !inside(u, from) {
 		return ""
 	}
 	u.Scheme, u.Host = "", ""
@@ -83,17 +86,31 @@ func (p *Passage) location(from *url.URL, to string) string {
 	return p.Prefix + rest + in.String()
 }
 
+// inside reports whether an address is one of the server that a request was passed in to, as the server calls itself.
+func inside(u, from *url.URL) bool {
+	host := u.Hostname()
+	return (host == "localhost" || net.ParseIP(host).IsLoopback()) && (u.Host == host || u.Port() == from.Port())
+}
+
+// ending makes tame act on what comes behind a body, too.
+func (*Passage) ending(r *http.Response, tame func(http.Header)) {
+	if r.StatusCode != http.StatusSwitchingProtocols {
+		r.Body = &ending{r.Body, r, tame}
+	}
+}
+
 // ending removes from what comes behind a body what clean removes from what is before it.
 type ending struct {
 	io.ReadCloser
-	of *http.Response
+	of   *http.Response
+	tame func(http.Header)
 }
 
 // Read implements io.Reader.
 func (e *ending) Read(p []byte) (int, error) {
 	n, err := e.ReadCloser.Read(p)
 	if err != nil {
-		tame(e.of.Trailer)
+		e.tame(e.of.Trailer)
 	}
 	return n, err
 }

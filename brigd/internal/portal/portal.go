@@ -21,8 +21,9 @@ import (
 type Passage struct {
 	Dial func(ctx context.Context) (net.Conn, error)
 	Port int
-	// Prefix is the beginning of the path that the server does not see.
+	// Prefix is the beginning of the path that the server does not see; "" if it has an origin of its own.
 	Prefix string
+	Own    *Own
 	// Wait is how long the server may take to begin its answer, and to take a piece of the request.
 	Wait time.Duration
 	// BodyTime is how long the client may take for a piece of its body.
@@ -150,5 +151,9 @@ func (p *Passage) rewrite(r *httputil.ProxyRequest) {
 	u.Path = strings.TrimPrefix(r.In.URL.Path, p.Prefix)
 	r.Out.Host, r.Out.Trailer = to, nil
 	conceal(r.Out.Header)
+	if p.Own != nil {
+		p.Own.enter(r)
+		return
+	}
 	r.Out.Header.Set("X-Forwarded-Prefix", p.Prefix)
 }
