@@ -75,9 +75,9 @@ func FuzzIndex(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for name, s := range spans {
+		for k, s := range spans {
 			if s.at < 0 || s.size < 0 || s.at+s.size > int64(len(archive)) {
-				t.Fatalf("%q: %+v of %d bytes", name, s, len(archive))
+				t.Fatalf("%x: %+v of %d bytes", k, s, len(archive))
 			}
 		}
 	})

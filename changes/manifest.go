@@ -90,7 +90,7 @@ func (l *fileLine) change(before []*File) (*File, error) {
 func parseFiles(r io.Reader) (files []*File, err error) {
 	in := json.NewDecoder(r)
 	in.DisallowUnknownFields()
-	last, names := "", int64(0)
+	last, names := Name(""), int64(0)
 	for in.More() {
 		var f *File
 		line := new(fileLine)
@@ -108,23 +108,32 @@ func parseFiles(r io.Reader) (files []*File, err error) {
 			files = append(files, f)
 			continue
 		}
-		// What is in a directory follows it at once: a slash comes before all other bytes of a name.
-		path := strings.ReplaceAll(string(f.Path), "/", "\x00")
-		if err == nil && path <= last {
+		switch {
+		case !precedes(last, f.Path):
 			err = errors.New("it is not in order")
-		}
-		if err == nil && len(files) == maxFiles {
+		case len(files) == maxFiles:
 			err = fmt.Errorf("there are more than %d", maxFiles)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", len(files)+1, err)
 		}
-		files, last = append(files, f), path
+		files, last = append(files, f), f.Path
 	}
 	if _, err := in.Token(); err != io.EOF {
 		return nil, errors.New("it ends within a line")
 	}
 	return files, nil
+}
+
+// precedes reports whether a path comes before another one. What is in a directory follows it at once: a slash comes
+// before all other bytes of a name.
+func precedes(a, b Name) bool {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return a[i] == '/' || b[i] != '/' && a[i] < b[i]
+		}
+	}
+	return len(a) < len(b)
 }
 
 // names returns the bytes of a line's names and attributes.

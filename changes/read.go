@@ -2,6 +2,7 @@ package changes
 
 import (
 	"archive/tar"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -86,10 +87,20 @@ func (s *Set) verified(name string, b *Blob, read func(io.Reader, *sum) error) (
 // span is where the content of a file is in a layer.
 type span struct{ at, size int64 }
 
+// key stands for a path in an open layer. The list of a set has all paths, and they may have 64 MiB; nobody finds two
+// with the same half of a SHA-256.
+type key [sha256.Size / 2]byte
+
+func keyOf(path string) (k key) {
+	all := sha256.Sum256([]byte(path))
+	copy(k[:], all[:])
+	return k
+}
+
 // contents is an open layer, with the places of its files.
 type contents struct {
 	layer *os.File
-	spans map[string]span
+	spans map[key]span
 }
 
 // open opens the layer and finds its files. The whole layer is read, to compare its digest.
@@ -104,8 +115,8 @@ func (s *Set) open() (c *contents, err error) {
 
 // index finds the contents of the regular files of a layer. A hard link has that of the file that it names, which
 // comes first. A sparse file has none: layers of this package have no such files.
-func index(in io.Reader, got *sum) (map[string]span, error) {
-	spans := map[string]span{}
+func index(in io.Reader, got *sum) (map[key]span, error) {
+	spans := map[key]span{}
 	r := tar.NewReader(in)
 	for n := 0; ; n++ {
 		h, err := r.Next()
@@ -121,10 +132,10 @@ func index(in io.Reader, got *sum) (map[string]span, error) {
 		name := strings.TrimSuffix(h.Name, "/")
 		switch h.Typeflag {
 		case tar.TypeReg:
-			spans[name] = span{got.size, h.Size} // archive/tar has read the header and nothing after it
+			spans[keyOf(name)] = span{got.size, h.Size} // archive/tar has read the header and nothing after it
 		case tar.TypeLink:
-			if s, ok := spans[h.Linkname]; ok {
-				spans[name] = s
+			if s, ok := spans[keyOf(h.Linkname)]; ok {
+				spans[keyOf(name)] = s
 			}
 		}
 	}
@@ -136,7 +147,7 @@ func (c *contents) reader(f *File) (*io.SectionReader, error) {
 	if f.first != nil {
 		path = f.first.Path
 	}
-	s, ok := c.spans[string(path)]
+	s, ok := c.spans[keyOf(string(path))]
 	if !ok || s.size != f.New.Size {
 		return nil, at(string(f.Path), errors.New("the layer does not have its content"))
 	}

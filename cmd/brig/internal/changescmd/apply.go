@@ -85,7 +85,7 @@ func (o *applyFlags) Run(list []string, std *console.Console) (code int, err err
 		for _, line := range Stayed(done, store.Short(set.ID)) {
 			std.Say("apply: %s", line)
 		}
-		return std.Emit(o.text(set, done)), nil
+		return o.tell(set, done, std), nil
 	})
 }
 
@@ -159,25 +159,25 @@ func refusedChanges(set *changes.Set, store *changes.Store, err error, std *cons
 	return exitRefused
 }
 
-// text returns what was done, in one line or in a list.
-func (o *applyFlags) text(set *changes.Set, done *changes.Applied) string {
-	if !o.dryRun {
-		line := fmt.Sprintf("%s changed in %s", Concerned(done.Count()), changes.GitQuote(string(set.Dir.Path)))
-		if done.Done == 1 {
-			line += ", 1 was there already"
-		} else if done.Done > 1 {
-			line += fmt.Sprintf(", %d were there already", done.Done)
+// tell prints what was done in one line, or what would be, a line at a time: all names may have 64 MiB.
+func (o *applyFlags) tell(set *changes.Set, done *changes.Applied, std *console.Console) (code int) {
+	if o.dryRun {
+		for i := 0; i < len(done.Files) && code == 0; i++ {
+			f := done.Files[i]
+			code = std.Emit(fmt.Sprintf("%-8s %s\n", f.Op(), changes.GitQuote(string(f.Path))))
 		}
-		if !done.Removed {
-			line += "; the others wait"
-		}
-		return line + "\n"
+		return code
 	}
-	text := ""
-	for _, f := range done.Files {
-		text += fmt.Sprintf("%-8s %s\n", f.Op(), changes.GitQuote(string(f.Path)))
+	line := fmt.Sprintf("%s changed in %s", Concerned(done.Count()), changes.GitQuote(string(set.Dir.Path)))
+	if done.Done == 1 {
+		line += ", 1 was there already"
+	} else if done.Done > 1 {
+		line += fmt.Sprintf(", %d were there already", done.Done)
 	}
-	return text
+	if !done.Removed {
+		line += "; the others wait"
+	}
+	return std.Emit(line + "\n")
 }
 
 // discardFlags is brig discard with its flags.

@@ -1,6 +1,7 @@
 package changescmd
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"slices"
@@ -84,24 +85,29 @@ func (o *diffFlags) show(set *changes.Set, paths []string, std *console.Console)
 	if err != nil {
 		return err
 	}
+	out := bufio.NewWriter(std.Out)
 	if o.asJSON {
-		return console.WriteJSON(std.Out, answerOf(set, list))
+		err = writeAnswer(out, set, list)
+	} else {
+		o.list(out, list, len(paths) == 0)
 	}
-	var b strings.Builder
+	return errors.Join(err, out.Flush())
+}
+
+// list prints the names, or the numbers of lines. whole means that the reader has named no paths.
+func (o *diffFlags) list(out *bufio.Writer, list []changes.Change, whole bool) {
 	for _, c := range list {
 		if o.nameOnly {
-			b.WriteString(changes.GitQuote(string(c.Path)) + "\n")
+			_, _ = out.WriteString(changes.GitQuote(string(c.Path)) + "\n") // Flush returns the error
 		}
 	}
 	if o.stat {
 		var folded []changes.Folded
-		if !o.all && len(paths) == 0 {
+		if !o.all && whole {
 			_, folded = changes.Fold(list)
 		}
-		b.WriteString(stat(list, folded))
+		stat(out, list, folded)
 	}
-	_, err = std.Out.WriteString(b.String())
-	return err
 }
 
 // diffAnswer is the output of `brig diff --json`.
@@ -119,20 +125,21 @@ type jsonChange struct {
 	*changes.File
 }
 
-func answerOf(set *changes.Set, list []changes.Change) *diffAnswer {
-	a := &diffAnswer{ID: set.ID, Dir: set.Dir.Path, Changes: []jsonChange{}}
-	for _, c := range list {
-		j := jsonChange{Op: c.Op(), File: c.File, StaysBehind: c.Stays()}
+// writeAnswer writes a change at a time: a set may have a million.
+func writeAnswer(w *bufio.Writer, set *changes.Set, list []changes.Change) error {
+	answer := &diffAnswer{ID: set.ID, Dir: set.Dir.Path, Changes: []jsonChange{}}
+	return console.WriteJSONList(w, answer, len(list), func(i int) any {
+		c := list[i]
+		j := &jsonChange{Op: c.Op(), File: c.File, StaysBehind: c.Stays()}
 		if c.From != nil {
 			j.Op, j.From = "renamed", c.From.Path
 		}
-		a.Changes = append(a.Changes, j)
-	}
-	return a
+		return j
+	})
 }
 
-// stat returns the text of --stat: a line for each file, with as many signs as lines, scaled to the width.
-func stat(all []changes.Change, folded []changes.Folded) string {
+// stat writes the text of --stat: a line for each file, with as many signs as lines, scaled to the width.
+func stat(b *bufio.Writer, all []changes.Change, folded []changes.Folded) {
 	list := all
 	if len(folded) > 0 {
 		list, _ = changes.Fold(all)
@@ -144,18 +151,17 @@ func stat(all []changes.Change, folded []changes.Folded) string {
 		width = max(width, len(shown(c)))
 	}
 	width = min(width, 60)
-	var b strings.Builder
 	for _, c := range list {
 		name := shown(c)
 		if c.IsDirectory() && (c.Old == nil || c.New == nil) {
 			continue
 		}
 		if c.From != nil {
-			fmt.Fprintf(&b, " %-*s | renamed%s\n", width, name, modes(c))
+			fmt.Fprintf(b, " %-*s | renamed%s\n", width, name, modes(c))
 			continue
 		}
 		if c.Binary {
-			fmt.Fprintf(&b, " %-*s | binary, %s, %s before%s\n", width, name, words.Size(size(c.New)), words.Size(size(c.Old)),
+			fmt.Fprintf(b, " %-*s | binary, %s, %s before%s\n", width, name, words.Size(size(c.New)), words.Size(size(c.Old)),
 				modes(c))
 			continue
 		}
@@ -163,14 +169,13 @@ func stat(all []changes.Change, folded []changes.Folded) string {
 		scale := func(n int) int { return (n*min(most, signs) + most - 1) / most }
 		line := fmt.Sprintf(" %-*s | %5s %s%s", width, name, strconv.Itoa(c.Added+c.Removed),
 			strings.Repeat("+", scale(c.Added)), strings.Repeat("-", scale(c.Removed)))
-		b.WriteString(strings.TrimRight(line, " ") + modes(c) + "\n")
+		_, _ = b.WriteString(strings.TrimRight(line, " ") + modes(c) + "\n")
 	}
 	for _, f := range folded {
-		fmt.Fprintf(&b, " %-*s | %s\n", width, changes.GitQuote(f.Dir), Concerned(f.Files, f.Dirs))
+		fmt.Fprintf(b, " %-*s | %s\n", width, changes.GitQuote(f.Dir), Concerned(f.Files, f.Dirs))
 	}
-	fmt.Fprintf(&b, " %s changed, %s added, %d removed\n", Concerned(changes.CountOf(all)), words.Plural(added, "line"),
+	fmt.Fprintf(b, " %s changed, %s added, %d removed\n", Concerned(changes.CountOf(all)), words.Plural(added, "line"),
 		removed)
-	return b.String()
 }
 
 // modes describes a change that has no lines: permissions, attributes, or a symbolic link, and whether apply leaves it

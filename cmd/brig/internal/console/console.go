@@ -3,6 +3,7 @@
 package console
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"os"
@@ -47,16 +48,35 @@ func (c *Console) Answer(asJSON bool, v any, text string) int {
 
 // WriteJSON writes JSON whose strings do not steer a terminal: a payload chooses names of files.
 func WriteJSON(w io.Writer, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
+	text, err := indented(v, "")
+	if err == nil {
+		_, err = io.WriteString(w, text+"\n")
 	}
+	return err
+}
+
+// WriteJSONList is WriteJSON for an object whose last field is a list, which v has empty. member returns one of the n
+// members; only one at a time is text.
+func WriteJSONList(w *bufio.Writer, v any, n int, member func(i int) any) error {
+	const end = "]\n}"
+	text, err := indented(v, "")
+	between, _ := strings.CutSuffix(text, end)
+	for i := 0; i < n && err == nil; i++ {
+		text, err = indented(member(i), "    ")
+		_, _ = w.WriteString(between + "\n    " + text) // Flush returns the error
+		between, text = ",", "\n  "+end
+	}
+	_, _ = w.WriteString(text + "\n")
+	return err
+}
+
+func indented(v any, prefix string) (string, error) {
+	b, err := json.MarshalIndent(v, prefix, "  ")
 	lines := strings.Split(string(b), "\n")
 	for i := range lines {
 		lines[i] = words.JSON(lines[i])
 	}
-	_, err = io.WriteString(w, strings.Join(lines, "\n")+"\n")
-	return err
+	return strings.Join(lines, "\n"), err
 }
 
 // Colourful reports whether f is a terminal and NO_COLOR is not set: https://no-color.org
