@@ -126,15 +126,21 @@ func (k *changeSets) withSet(c Caller, id string, do func(o tenants.Owner, s *ch
 	return k.asChanges(err)
 }
 
-// DiffChanges returns what a set changes, as git-diff(1) writes it, for the paths that are named or for all.
-// It waits for the caller's turn.
-func (k *changeSets) DiffChanges(ctx context.Context, c Caller, id string, paths []string) (text []byte, err error) {
+// inTurn is withSet for what holds all names of a set in memory. It waits for the caller's turn.
+func (k *changeSets) inTurn(ctx context.Context, c Caller, id string,
+	do func(o tenants.Owner, s *changes.Set) error,
+) error {
 	leave, err := k.diffs.Enter(ctx, c.Key())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer leave()
-	err = k.withSet(c, id, func(_ tenants.Owner, s *changes.Set) (err error) {
+	return k.withSet(c, id, do)
+}
+
+// DiffChanges returns what a set changes, as git-diff(1) writes it, for the paths that are named or for all.
+func (k *changeSets) DiffChanges(ctx context.Context, c Caller, id string, paths []string) (text []byte, err error) {
+	err = k.inTurn(ctx, c, id, func(_ tenants.Owner, s *changes.Set) (err error) {
 		if _, no := k.shareOf(s); no != nil {
 			return no
 		}
@@ -163,9 +169,11 @@ func (k *changeSets) shareOf(s *changes.Set) (string, *job.Refusal) {
 }
 
 // ApplyChanges changes the share as the run has changed its copy. The operator must allow it (Options.AllowApply), and
-// the policies must allow the share in mode rw.
-func (k *changeSets) ApplyChanges(c Caller, id string, r *ApplyRequest) (done *Applied, err error) {
-	err = k.withSet(c, id, func(o tenants.Owner, s *changes.Set) error {
+// the policies must allow the share in mode rw. When ctx ends it waits no longer for its turn; what has begun goes on.
+func (k *changeSets) ApplyChanges(
+	ctx context.Context, c Caller, id string, r *ApplyRequest,
+) (done *Applied, err error) {
+	err = k.inTurn(ctx, c, id, func(o tenants.Owner, s *changes.Set) error {
 		share, no := k.shareOf(s)
 		if no = cmp.Or(k.mayApply("apply"), no); no != nil {
 			return no

@@ -78,15 +78,15 @@ func TestChanges(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "+new") || strings.Contains(string(text), "-one") {
 		t.Errorf("%s %v", text, err)
 	}
-	done, err := e.ApplyChanges(c, set.ID, &ApplyRequest{DryRun: true})
+	done, err := e.ApplyChanges(t.Context(), c, set.ID, &ApplyRequest{DryRun: true})
 	if err != nil || done.Files == 0 || done.Removed {
 		t.Errorf("%+v %v", done, err)
 	}
-	if done, err = e.ApplyChanges(c, set.ID, &ApplyRequest{Paths: []string{"c"}}); err != nil || done.Files != 1 {
+	if done, err = e.ApplyChanges(t.Context(), c, set.ID, &ApplyRequest{Paths: []string{"c"}}); err != nil || done.Files != 1 {
 		t.Errorf("%+v %v", done, err)
 	}
 	must.Do(t, os.WriteFile(dir+"/a", []byte("somebody else's\n"), 0o644))
-	_, err = e.ApplyChanges(c, set.ID, &ApplyRequest{})
+	_, err = e.ApplyChanges(t.Context(), c, set.ID, &ApplyRequest{})
 	hasCode(t, "a file that has changed since", err, "changes_conflict")
 	if err == nil || strings.Contains(err.Error(), dir) {
 		t.Errorf("a path of the host: %v", err)
@@ -150,30 +150,41 @@ func TestDiffsAreBounded(t *testing.T) {
 	}
 }
 
-// TestDiffsTakeTurns: while one diff of a caller is made and another waits, a third is refused; a caller who goes waits
-// no longer.
-func TestDiffsTakeTurns(t *testing.T) {
+// TestReadersTakeTurns: while one diff or apply of a caller is made and another waits, a third is refused; a caller who
+// goes waits no longer, and nothing is applied.
+func TestReadersTakeTurns(t *testing.T) {
 	var o Options
 	withCOW(t, &o)
+	o.AllowApply = true
 	e := newEngine(t, o)
 	set := changing(t, e, Caller{}, "echo changed >/code/a")
-	leave := must.Get(e.diffs.Enter(t.Context(), Caller{}.Key()))(t)
-	ctx, end := context.WithCancel(t.Context())
-	ended := make(chan error)
-	for range 2 { // one of them waits
-		go func() {
-			_, err := e.DiffChanges(ctx, Caller{}, set.ID, nil)
-			ended <- err
-		}()
+	diff := func(ctx context.Context) error {
+		text, err := e.DiffChanges(ctx, Caller{}, set.ID, nil)
+		if err == nil && len(text) == 0 {
+			err = errors.New("the diff is empty")
+		}
+		return err
 	}
-	hasCode(t, "a third diff", <-ended, "queue_full")
-	end()
-	if err := <-ended; err != context.Canceled {
-		t.Errorf("of a caller who has gone: %v", err)
+	apply := func(ctx context.Context) error {
+		_, err := e.ApplyChanges(ctx, Caller{}, set.ID, &ApplyRequest{DryRun: true})
+		return err
 	}
-	leave()
-	if text, err := e.DiffChanges(t.Context(), Caller{}, set.ID, nil); err != nil || len(text) == 0 {
-		t.Errorf("when the others are over: %s, %v", text, err)
+	for _, pair := range [][2]func(context.Context) error{{diff, diff}, {apply, apply}, {diff, apply}} {
+		leave := must.Get(e.diffs.Enter(t.Context(), Caller{}.Key()))(t)
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error)
+		for _, read := range pair { // one of them waits
+			go func() { ended <- read(ctx) }()
+		}
+		hasCode(t, "a third reader", <-ended, "queue_full")
+		end()
+		if err := <-ended; err != context.Canceled {
+			t.Errorf("of a caller who has gone: %v", err)
+		}
+		leave()
+		if err := pair[1](t.Context()); err != nil {
+			t.Errorf("when the others are over: %v", err)
+		}
 	}
 }
 
@@ -203,16 +214,16 @@ func TestChangesOfTenants(t *testing.T) {
 		if _, err = g.DiffChanges(context.Background(), c.by, set.ID, nil); (err == nil) != c.sees {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err = g.ApplyChanges(c.by, set.ID, &ApplyRequest{DryRun: true}); !c.sees {
+		if _, err = g.ApplyChanges(t.Context(), c.by, set.ID, &ApplyRequest{DryRun: true}); !c.sees {
 			hasCode(t, name, err, "changes_unknown")
 		}
 		if !c.sees {
 			hasCode(t, name, g.DiscardChanges(c.by, set.ID), "changes_unknown")
 		}
 	}
-	_, err := g.ApplyChanges(g.caller(child), set.ID, &ApplyRequest{})
+	_, err := g.ApplyChanges(t.Context(), g.caller(child), set.ID, &ApplyRequest{})
 	hasCode(t, "a policy that allows cow", err, "apply_not_allowed")
-	if _, err = g.ApplyChanges(g.caller(root), set.ID, &ApplyRequest{}); err != nil {
+	if _, err = g.ApplyChanges(t.Context(), g.caller(root), set.ID, &ApplyRequest{}); err != nil {
 		t.Error(err)
 	}
 	kinds := lines(t, g.log)
@@ -231,7 +242,7 @@ func TestApplyIsTheOperators(t *testing.T) {
 	withCOW(t, &o)
 	e := newEngine(t, o)
 	set := changing(t, e, Caller{}, "echo changed >/code/a")
-	_, err := e.ApplyChanges(Caller{}, set.ID, &ApplyRequest{})
+	_, err := e.ApplyChanges(t.Context(), Caller{}, set.ID, &ApplyRequest{})
 	hasCode(t, "apply", err, "apply_not_allowed")
 	hasCode(t, "discard", e.DiscardChanges(Caller{}, set.ID), "apply_not_allowed")
 	again := newEngine(t, o)

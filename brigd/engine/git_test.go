@@ -84,11 +84,11 @@ func TestGitOfShares(t *testing.T) {
 		t.Fatalf("%+v", a)
 	}
 	id := a.Changes[0].ID
-	done := must.Get(e.ApplyChanges(Caller{}, id, &ApplyRequest{}))(t)
+	done := must.Get(e.ApplyChanges(t.Context(), Caller{}, id, &ApplyRequest{}))(t)
 	if done.Removed || !slices.Contains(done.LeftBehind, ".git/hooks/pre-commit") {
 		t.Errorf("%+v", done)
 	}
-	_, err := e.ApplyChanges(Caller{}, id, &ApplyRequest{Paths: []string{".git/hooks/pre-commit", ".git/config", ".git/MERGE_MSG"}})
+	_, err := e.ApplyChanges(t.Context(), Caller{}, id, &ApplyRequest{Paths: []string{".git/hooks/pre-commit", ".git/config", ".git/MERGE_MSG"}})
 	must.Do(t, err)
 	check(top + "/cow")
 }

@@ -31,7 +31,7 @@ func (h *changeHandlers) apply(c *call) (any, error) {
 	if err := c.body(&req); err != nil {
 		return nil, err
 	}
-	return h.sets.ApplyChanges(c.Caller, c.id, &req)
+	return h.sets.ApplyChanges(c.R.Context(), c.Caller, c.id, &req)
 }
 
 func (h *changeHandlers) discard(c *call) (any, error) {

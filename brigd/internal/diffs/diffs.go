@@ -13,11 +13,11 @@ import (
 
 const (
 	most    = 16 << 20 // bytes of a diff
-	waiting = 64       // diffs of all callers
+	waiting = 64       // requests of all callers
 )
 
-// Desk makes one diff at a time, since each may hold all names of a large set in memory. Another of the same caller may
-// wait, and callers take turns.
+// Desk lets one request at a time read a change set, to show or to apply it, since each may hold all names of a large
+// set in memory. Another of the same caller may wait, and callers take turns.
 type Desk struct{ gate *admit.Gate }
 
 // New returns a Desk.
@@ -25,13 +25,13 @@ func New() *Desk {
 	return &Desk{admit.New(admit.Options{Running: 1, PerCaller: 1, Queue: waiting, QueuePerCaller: 1})}
 }
 
-// Enter waits until a diff of a caller may be made, or the context ends. The caller must call leave afterwards.
+// Enter waits until a request of a caller may read a set, or the context ends. The caller must call leave afterwards.
 func (d *Desk) Enter(ctx context.Context, caller string) (leave func(), err error) {
 	leave, err = d.gate.Enter(ctx, caller)
 	if no, ok := errors.AsType[*admit.Rejected](err); ok {
 		return nil, &admit.Rejected{RetryAfter: no.RetryAfter, Refusal: &job.Refusal{Layer: no.Refusal.Layer,
-			Code: no.Refusal.Code, Rule: "changes", Message: "as many diffs wait as may wait",
-			NextSteps: []string{no.Refusal.NextSteps[0], "or let your earlier diff end"}}}
+			Code: no.Refusal.Code, Rule: "changes", Message: "as many diffs and applies wait as may wait",
+			NextSteps: []string{no.Refusal.NextSteps[0], "or let your earlier one end"}}}
 	}
 	return leave, err
 }

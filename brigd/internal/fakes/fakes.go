@@ -280,7 +280,9 @@ func (*Engine) DiffChanges(_ context.Context, _ engine.Caller, id string, paths 
 }
 
 // ApplyChanges implements front.Engine.
-func (*Engine) ApplyChanges(_ engine.Caller, id string, _ *engine.ApplyRequest) (*engine.Applied, error) {
+func (*Engine) ApplyChanges(
+	_ context.Context, _ engine.Caller, id string, _ *engine.ApplyRequest,
+) (*engine.Applied, error) {
 	return &engine.Applied{Files: 1, Removed: true}, unknownSet(id)
 }
 

@@ -41,7 +41,7 @@ type Offers interface {
 type ChangeSets interface {
 	Changes(c engine.Caller) ([]engine.ChangeSet, error)
 	DiffChanges(ctx context.Context, c engine.Caller, id string, paths []string) ([]byte, error)
-	ApplyChanges(c engine.Caller, id string, r *engine.ApplyRequest) (*engine.Applied, error)
+	ApplyChanges(ctx context.Context, c engine.Caller, id string, r *engine.ApplyRequest) (*engine.Applied, error)
 	DiscardChanges(c engine.Caller, id string) error
 }
 

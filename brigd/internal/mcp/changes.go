@@ -73,8 +73,8 @@ func diffChanges(ctx context.Context, c *call, in *diffIn) *sdk.CallToolResult {
 	return result(out, false, out.Diff)
 }
 
-func applyChanges(_ context.Context, c *call, in *diffIn) *sdk.CallToolResult {
-	done, err := c.Engine.ApplyChanges(c.who(), in.ID, &engine.ApplyRequest{Paths: in.Paths})
+func applyChanges(ctx context.Context, c *call, in *diffIn) *sdk.CallToolResult {
+	done, err := c.Engine.ApplyChanges(ctx, c.who(), in.ID, &engine.ApplyRequest{Paths: in.Paths})
 	if err != nil {
 		return c.refuse(asRefusal(err))
 	}
