@@ -67,6 +67,19 @@ func (o *Ordered) Dir(target string, mode uint32) {
 	}
 }
 
+// IsDir lets the program fail where a target is no directory. A symbolic link that leads nowhere passes, as mkdir(2) of
+// its name has. A lookup that fails leaves its slot as it was: there the root's descriptor was, whose number is closed
+// and the one that a lookup gets.
+func (o *Ordered) IsDir(target string) {
+	b := &o.b
+	last := func() *program.Op { return &b.Ops[len(b.Ops)-1] }
+	b.Program.Close(b.label, b.at("", unix.O_PATH, 0))
+	fd := b.at(target, unix.O_PATH|unix.O_DIRECTORY, 0)
+	last().May(unix.ENOENT, unix.ELOOP)
+	b.Program.Close(b.label, fd)
+	last().May(unix.EBADF)
+}
+
 // mount attaches a detached mount to a target, which is made if it is missing.
 func (o *Ordered) mount(m program.Slot, target string, dir bool) {
 	b := &o.b

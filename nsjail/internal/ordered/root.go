@@ -80,6 +80,7 @@ func (r *resolver) step(s *steps.Step, src *Source) error {
 	case steps.Dir:
 		if target != "" {
 			t.Dir(target, s.Perms)
+			t.IsDir(target)
 		}
 	case steps.File:
 		t.File(s.Data, target, s.Perms)
