@@ -178,7 +178,8 @@ func (k *Keeper) apply(set *changes.Set, one *report.Kept, id string) error {
 	return nil
 }
 
-// LearnVariable is set by brig learn, which removes the change sets of its runs.
+// LearnVariable is set by brig learn, which removes the change sets of its runs. Its value tells where the parts of the
+// --spec come from (wish.Origin), or is 1.
 const LearnVariable = "BRIG_LEARN"
 
 // say prints a line, except with --json and below brig learn, which removes the change sets that the line would name.

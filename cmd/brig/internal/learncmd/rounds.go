@@ -3,6 +3,7 @@ package learncmd
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -114,6 +115,9 @@ func (l *learner) accepts(key string, flags []string) bool {
 func (l *learner) with(flags []string) (*wish.Wish, error) {
 	read := func(string, int) ([]byte, error) { return l.base, nil }
 	w, _, err := wish.Parse("run", nil, append([]string{"--spec", "base"}, flags...), read)
+	if err == nil {
+		w.From.Inherit(l.wish.From.Text(math.MaxInt))
+	}
 	if err == nil && w.Spec.Rootfs.Image != "" {
 		w.Spec.Rootfs.Path = l.wish.Spec.Rootfs.Path
 	}

@@ -1,6 +1,7 @@
 package learncmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,6 +22,9 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// maxVariable bounds the value of an environment variable: execve(2) takes 128 KiB with its name.
+const maxVariable = 120 << 10
 
 // run runs the command once with additional flags, and adds its failed calls to the input.
 func (l *learner) run(flags []string) (*runReport, error) {
@@ -54,7 +58,8 @@ func (l *learner) run(flags []string) (*runReport, error) {
 		words = append(words, "--systemd-scope")
 	}
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: append(words, flags...),
-		Env:   append(os.Environ(), "BRIG_CHANGES="+l.changes, keep.LearnVariable+"=1"),
+		Env: append(os.Environ(), "BRIG_CHANGES="+l.changes,
+			keep.LearnVariable+"="+cmp.Or(l.wish.From.Text(maxVariable), "1")),
 		Stdin: stdin, Stdout: l.std.Err, Stderr: l.std.Err, ExtraFiles: []*os.File{spec, rep}}
 	places := learn.Places(l.spec, l.dir, l.home)
 	seen, err := (&trace.Run{Cmd: cmd, Places: places, Pid: &l.pid}).Watch()

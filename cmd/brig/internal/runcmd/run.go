@@ -3,10 +3,12 @@
 package runcmd
 
 import (
+	"os"
 	"os/signal"
 	"strings"
 
 	"brig/cmd/brig/internal/console"
+	"brig/cmd/brig/internal/keep"
 	"brig/cmd/brig/internal/report"
 	"brig/cmd/brig/internal/rootimage"
 	"brig/cmd/brig/internal/wish"
@@ -28,6 +30,7 @@ func (*Run) Flags() []cli.Flag { return nil }
 func (*Run) Run(w *wish.Wish, root rootimage.Root, std *console.Console) int {
 	// Neither a closed pipe nor a file size limit may kill brig: it has to write a report and remove a control group.
 	signal.Ignore(unix.SIGPIPE, unix.SIGXFSZ)
+	w.From.Inherit(os.Getenv(keep.LearnVariable))
 	a, err := prepare(w, std)
 	if err != nil {
 		return std.Fail(err.Error())

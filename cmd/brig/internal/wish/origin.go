@@ -1,6 +1,7 @@
 package wish
 
 import (
+	"encoding/json"
 	"sort"
 	"strconv"
 	"strings"
@@ -19,6 +20,35 @@ func (o *Origin) Of(path string) string { return o.input[path] }
 
 // Set records the input for a path.
 func (o *Origin) Set(path, input string) { o.input[path] = input }
+
+// Text returns what Inherit reads, in at most so many bytes, or "".
+func (o *Origin) Text(most int) string {
+	text, err := json.Marshal(&inherited{o.file, o.input})
+	if err != nil || len(text) > most {
+		return ""
+	}
+	return string(text)
+}
+
+type inherited struct {
+	File  string            `json:"file"`
+	Input map[string]string `json:"input"`
+}
+
+// Inherit takes the inputs of the command line that has made the --spec of this one. The flags of this one, which have
+// changed it, stay. It returns without a change if text is none of Text's.
+func (o *Origin) Inherit(text string) {
+	var from inherited
+	if json.Unmarshal([]byte(text), &from) != nil || from.Input == nil {
+		return
+	}
+	o.file = from.File
+	for path, input := range from.Input {
+		if o.input[path] == "" {
+			o.input[path] = input
+		}
+	}
+}
 
 // Where returns the flag that set a path of the Spec, or the path itself.
 func (o *Origin) Where(path string) string {

@@ -85,3 +85,25 @@ func TestOfRun(t *testing.T) {
 		}
 	}
 }
+
+// TestInherit: what a --spec was made from is named, but for what the flags beside it have changed.
+func TestInherit(t *testing.T) {
+	outer := Origin{input: map[string]string{"mounts[0]": "--input", "workdir": "--workdir"}, file: "job.json"}
+	inner := Origin{input: map[string]string{"mounts[0]": "--cow"}, file: "/proc/self/fd/3"}
+	for _, text := range []string{"", "1", "{}", "[]"} {
+		inner.Inherit(text)
+	}
+	if got := inner.Where("workdir"); got != `--spec "/proc/self/fd/3": workdir` {
+		t.Error(got)
+	}
+	inner.Inherit(outer.Text(1000))
+	for path, want := range map[string]string{"mounts[0].source": "--cow", "workdir": "--workdir",
+		"net": `--spec "job.json": net`} {
+		if got := inner.Where(path); got != want {
+			t.Errorf("%s: %s; want %s", path, got, want)
+		}
+	}
+	if got := outer.Text(10); got != "" {
+		t.Errorf("%q is longer than asked for", got)
+	}
+}
