@@ -25,8 +25,28 @@ func each(t *testing.T, ending string, f func(path string, content []byte)) {
 	eachOf(t, root, ending, f)
 }
 
-// eachOf calls f for every file below a directory with this ending.
+// eachOf calls f for every file below a directory with this ending. The directory is read once for all tests.
 func eachOf(t *testing.T, dir, ending string, f func(path string, content []byte)) {
+	t.Helper()
+	if filesOnce[dir] == nil {
+		filesOnce[dir] = filesBelow(t, dir)
+	}
+	for _, file := range filesOnce[dir] {
+		if strings.HasSuffix(file.path, ending) {
+			f(file.path, file.content)
+		}
+	}
+}
+
+type textFile struct {
+	path    string
+	content []byte
+}
+
+var filesOnce = map[string][]textFile{}
+
+// filesBelow reads every file below a directory.
+func filesBelow(t *testing.T, dir string) (list []textFile) {
 	t.Helper()
 	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -35,16 +55,14 @@ func eachOf(t *testing.T, dir, ending string, f func(path string, content []byte
 		if d.IsDir() && skipped(d.Name()) {
 			return fs.SkipDir
 		}
-		if d.IsDir() || !strings.HasSuffix(path, ending) {
+		if d.IsDir() {
 			return nil
 		}
 		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		f(path, b)
-		return nil
+		list = append(list, textFile{path, b})
+		return err
 	}))
+	return list
 }
 
 func read(t *testing.T, name string) string {

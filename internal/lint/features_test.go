@@ -106,8 +106,10 @@ func (r row) problems(t *testing.T) (list []string) {
 // roomsOf returns the directories with tests whose name is this one.
 func roomsOf(t *testing.T, name string) (dirs []string) {
 	each(t, "_test.go", func(path string, _ []byte) {
-		dir := must.Get(filepath.Rel(root, filepath.Dir(path)))(t)
-		if filepath.Base(dir) == name && !slices.Contains(dirs, dir) {
+		if filepath.Base(filepath.Dir(path)) != name {
+			return
+		}
+		if dir := must.Get(filepath.Rel(root, filepath.Dir(path)))(t); !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	})
@@ -161,15 +163,31 @@ var compiled = sync.OnceValue(func() func(path string) (*types.Package, error) {
 	return importer.ForCompiler(token.NewFileSet(), "gc", exports).Import
 })
 
-// exports opens what the compiler has exported of a package of either module.
+// exports opens what the compiler has exported of a package of kinds, or of one that these import.
 func exports(path string) (io.ReadCloser, error) {
-	cmd := inModules("go", "list", "-export", "-f", "{{.Export}}", path)
-	file, err := cmd.Output()
+	files, err := exported()
 	if err != nil {
 		return nil, err
 	}
-	return os.Open(strings.TrimSpace(string(file)))
+	return os.Open(files[path])
 }
+
+// exported returns the file with each package's exports.
+var exported = sync.OnceValues(func() (map[string]string, error) {
+	args := []string{"list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}"}
+	for _, types := range kinds {
+		for _, name := range types {
+			args = append(args, "brig/"+name[:strings.LastIndexByte(name, '.')])
+		}
+	}
+	out, err := inModules("go", args...).Output()
+	files := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		files[path] = file
+	}
+	return files, err
+})
 
 // declared returns the type that a package of ours declares: "room.Name".
 func declared(t *testing.T, name string) types.Type {

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/packages"
 )
@@ -21,8 +22,18 @@ type Package struct {
 	Uses  map[*ast.Ident]types.Object
 }
 
-// Load parses and checks the packages of the module in dir.
-func Load(dir string) (all []*Package, err error) {
+// loaded are the packages of each directory that Load has been called with, and what was wrong with them.
+var loaded = map[string]func() ([]*Package, error){}
+
+// Load parses and checks the packages of the module in dir, once for all tests.
+func Load(dir string) ([]*Package, error) {
+	if loaded[dir] == nil {
+		loaded[dir] = sync.OnceValues(func() ([]*Package, error) { return load(dir) })
+	}
+	return loaded[dir]()
+}
+
+func load(dir string) (all []*Package, err error) {
 	const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 		packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo
 	list, err := packages.Load(&packages.Config{Mode: mode, Dir: dir, BuildFlags: []string{"-buildvcs=false"}}, "./...")
