@@ -130,7 +130,7 @@ func TestBusyBoxGoesOn(t *testing.T) {
 	e := must.Get(New(Options{BoxIdle: 300 * time.Millisecond}))(t)
 	defer e.Close()
 	box := livingBox(t, e, SandboxRequest{})
-	p := must.Get(e.StartProcess(t.Context(), Caller{}, box.ID, &ProcessRequest{Timeout: Seconds(3 * time.Second),
+	p := must.Get(e.StartProcess(t.Context(), Caller{}, box.ID, &ProcessRequest{Timeout: Seconds(time.Second),
 		Shell: "while :; do :; done"}, nil))(t)
 	l := e.processes.lives.of(box.ID)
 	for <-l.procs.find(p.ID).started; l.procs.find(p.ID).running(); time.Sleep(10 * time.Millisecond) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brig/brigd/job"
+	"brig/internal/test/long"
 	"brig/nsjail"
 )
 
@@ -31,6 +32,7 @@ var programs = map[string]string{
 }
 
 func TestArgsStdinExitCode(t *testing.T) {
+	long.Again(t)
 	l := Find()
 	const odd = `-n "q' $(id) ` + "`id`" + ` \ ; *` + "\n\xff é"
 	for _, info := range l.List() {
@@ -67,6 +69,7 @@ func TestArgsStdinExitCode(t *testing.T) {
 }
 
 func TestErrorPositions(t *testing.T) {
+	long.Again(t)
 	l := Find()
 	for _, c := range []struct {
 		language, code string

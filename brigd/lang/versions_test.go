@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"brig/brigd/job"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
 
 func TestVersions(t *testing.T) {
+	long.Again(t)
 	l := Find()
 	before := l.List()
 	must.Do(t, l.Versions(t.Context(), job.On(runner(t))))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brig/brigd/job"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 	"brig/nsjail"
 )
@@ -142,6 +143,7 @@ var nodeStories = map[string]story{
 }
 
 func TestParkedNode(t *testing.T) {
+	long.Again(t)
 	takes := park(t, Find(), "javascript")
 	for name, s := range nodeStories {
 		t.Run(name, func(t *testing.T) {

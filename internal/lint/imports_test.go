@@ -77,7 +77,7 @@ var ours = map[string][]string{
 	"brig/internal/test/egress":  {},
 	"brig/internal/test/golden":  {},
 	"brig/internal/test/house":   {},
-	"brig/internal/test/long":    {},
+	"brig/internal/test/long":    {"brig/internal/test/asuser"},
 	"brig/internal/test/must":    {},
 	"brig/internal/test/osroot":  {"brig/internal/test/must"},
 	"brig/cgroup":                {program},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 )
 
@@ -24,6 +25,7 @@ func ruled(t *testing.T, share string) []string {
 // What a brigd demands of runs holds without a queue, with a queue of its own and at other workers, for runs, streams,
 // sandboxes and their files.
 func TestRulesReachTheWorker(t *testing.T) {
+	long.Again(t)
 	share := dir(t)
 	must.Do(t, os.Chmod(share, 0o777))
 	at := urls(cluster(t, 1))

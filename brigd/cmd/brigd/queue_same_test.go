@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 )
 
@@ -57,6 +58,7 @@ func compared(a map[string]any) map[string]any {
 
 // The same request has the same answer by HTTP and by the queue.
 func TestQueueAnswersAsHTTP(t *testing.T) {
+	long.Again(t)
 	d := dir(t)
 	direct := begin(t, nil, "serve", "--listen", "unix:"+d+"/direct")
 	queued := begin(t, nil, "serve", "--listen", "unix:"+d+"/queued", "--jetstream", d+"/q")
@@ -110,6 +112,7 @@ func joined(t *testing.T, a map[string]any) map[string]any {
 
 // What is larger than a message goes through the object store, both ways and as a stream.
 func TestQueueLarge(t *testing.T) {
+	long.Again(t)
 	d := dir(t)
 	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--jetstream", d+"/q", "--max-output", "8m")
 	in := strings.Repeat("0123456789abcdef", 3<<16) // 3 MiB
@@ -225,6 +228,7 @@ func stepped(r *rand.Rand) step {
 
 // The same requests about sandboxes have the same answers by a brigd alone and by a worker of the queue.
 func TestQueueSandboxesAnswerAsHTTP(t *testing.T) {
+	long.Again(t)
 	args := []string{"--sandboxes-per-agent", "1000", "--sandboxes", "1000", "--sandbox-size", "8m", "--optional", "memory,memory_swap"}
 	direct := begin(t, nil, append([]string{"serve", "--listen", "unix:" + dir(t) + "/s"}, args...)...)
 	at := urls(cluster(t, 1))

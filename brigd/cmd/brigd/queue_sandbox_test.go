@@ -274,6 +274,7 @@ func TestQueueSandboxTokens(t *testing.T) {
 
 // The sandbox of an MCP session is at a worker, and goes with the session.
 func TestQueueMCP(t *testing.T) {
+	long.Again(t)
 	at := urls(cluster(t, 1))
 	w := startWorker(t, at, "--worker-name", "a")
 	cmd, to, from := stdio(t, "--jetstream", at)

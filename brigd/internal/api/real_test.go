@@ -14,6 +14,7 @@ import (
 	"brig/brigd/engine"
 	"brig/brigd/internal/live"
 	"brig/internal/test/asuser"
+	"brig/internal/test/long"
 	"brig/internal/test/must"
 )
 
@@ -271,6 +272,7 @@ func TestRealFiles(t *testing.T) {
 
 // TestRealPython runs the tests of clients/python against a server.
 func TestRealPython(t *testing.T) {
+	long.Again(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("python3 is not installed")
