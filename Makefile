@@ -21,7 +21,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # Static: one file that runs on any Linux and inside any root, with the libseccomp that it was tested with.
 STATIC := GO='$(GO)' scripts/static.sh
 
-.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean package test-agents test-all test-arm64 test-docs test-egress test-guests test-long test-mcp test-net test-package test-systemd test-vm
+.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean package test-agents test-all test-arm64 test-docs test-egress test-guests test-long test-mcp test-net test-package test-ports test-systemd test-vm
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -48,7 +48,7 @@ run: build ## the demo: an agent's analysis of real data that then tries to brea
 test: deps-test build ## every package as root and as an ordinary user: at most 7 minutes on two cores (test-all: the rest)
 	@GO='$(GO)' scripts/test.sh
 
-test-all: check test-long test-net test-mcp test-agents test-package test-docs ## what make test leaves out: half an hour more
+test-all: check test-long test-net test-mcp test-ports test-agents test-package test-docs ## what make test leaves out: half an hour more
 
 test-long: deps-test build ## the tests that make test leaves out
 	@GO='$(GO)' scripts/test.sh long
@@ -72,6 +72,10 @@ test-docs: ## each command of README, docs and the manual pages, on a bare Debia
 test-mcp: build ## the MCP inspector lists and calls every tool of brigd mcp, over stdio and HTTP (installs it from npm into bin)
 	@GO='$(GO)' scripts/deps.sh mcp
 	@scripts/mcp-inspector.sh bin/brigd
+
+test-ports: build ## in Chromium, the page of a sandbox attacks brigd and another sandbox (installs Chromium)
+	@GO='$(GO)' scripts/deps.sh ports
+	@scripts/ports.sh bin/brigd
 
 test-agents: build ## srt and Codex, unmodified, run commands with brig as their bubblewrap (installs them from npm into bin)
 	@GO='$(GO)' scripts/deps.sh agents

@@ -1,5 +1,5 @@
 #!/bin/bash
-# deps.sh build|test|mcp|agents|package|test-package|docs|arm64|systemd|vm|bench: install what is missing, or say what is. Quick and silent when everything is there.
+# deps.sh build|test|mcp|ports|agents|package|test-package|docs|arm64|systemd|vm|bench: install what is missing, or say what is. Quick and silent when everything is there.
 set -euo pipefail
 what=${1:-build}
 go=${GO:-go}
@@ -66,6 +66,10 @@ fi
 if [ "$what" = mcp ]; then
 	need nodejs command node
 	need npm command npm
+fi
+if [ "$what" = ports ]; then
+	need chromium command chromium
+	need nodejs command node
 fi
 if [ "$what" = agents ]; then
 	need nodejs command node

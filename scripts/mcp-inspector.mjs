@@ -46,7 +46,7 @@ const call = (tool, args) => ["--method", "tools/call", "--tool-name", tool,
 const names = ["analyze_code", "column_mean", "count_lines", "delete_file", "delete_snapshot", "list_files", "list_languages", "list_processes", "list_snapshots", "process_output", "read_file", "restore_snapshot", "run_code", "run_command", "search", "send_input", "start_process", "stop_process", "take_snapshot", "write_file"];
 
 // Each is a tool, its arguments, whether the result is an error, and what it says.
-const cases = [
+const every = [
   ["run_code", { language: "python", code: "import sys; print(6*7, sys.argv[1:])", args: ["a b"] }, false, (r) => r.structuredContent.stdout === "42 ['a b']\n"],
   ["run_command", { cmd: ["sh", "-c", "cat; echo >&2 err"], stdin: "in", timeout: 10 }, false, (r) => r.structuredContent.stdout === "in" && r.structuredContent.stderr === "err\n"],
   ["write_file", { path: "/work/a.txt", content: "text" }, false, (r) => r.structuredContent.file.size === 4],
@@ -72,9 +72,16 @@ const cases = [
   ["search", { text: "x", path: "--help" }, true, (r) => r.structuredContent.error.layer === "request"],
 ];
 
+// More of them where ports have origins: a server that nothing else reaches has none.
+const more = {
+  http: { names: ["open_port"], cases: [["open_port", { port: 8000 }, true, (r) => r.structuredContent.error.next_steps.length > 0]] },
+  stdio: { names: [], cases: [] },
+};
+
 async function withInspector(name, target) {
+  const all = [...names, ...more[name].names].sort(), cases = [...every, ...more[name].cases];
   const list = await inspect(target, ["--method", "tools/list"]);
-  check(list.code === 0 && JSON.stringify(list.json?.tools.map((t) => t.name).sort()) === JSON.stringify(names), `${name}: tools/list`, list);
+  check(list.code === 0 && JSON.stringify(list.json?.tools.map((t) => t.name).sort()) === JSON.stringify(all), `${name}: tools/list`, list);
   check(list.json?.tools.every((t) => t.description && t.inputSchema && !t.outputSchema && t.annotations), `${name}: every tool is described`, list.json);
   for (let i = 0; i < cases.length; i += 2) { // two at a time
     await Promise.all(cases.slice(i, i + 2).map(async ([tool, args, isError, right]) => {
@@ -122,6 +129,10 @@ async function oneSession(name, transport) {
   check(r.structuredContent.stdout === "b'one\\ntwo\\n'\n", `${name}: a server goes on between calls`, r);
   r = await tool("run_command", { cmd: ["cat", "in/a.txt"], network: ["example.org:443"] });
   check(r.structuredContent.stdout === "one\ntwo\n", `${name}: a jail of its own beside it`, r);
+  if (name === "http") {
+    r = await tool("open_port", { port: 8000 });
+    check(/^http:\/\/8000-sb-[a-z2-7]+\.localhost:\d+\/\?/.test(r.structuredContent.url) && r.structuredContent.ports[0].port === 8000, `${name}: open_port`, r);
+  }
   r = await tool("stop_process", { process: "web" });
   check(!r.isError && !r.structuredContent.process.running, `${name}: stop_process`, r);
 
@@ -166,7 +177,7 @@ async function overStdio() {
 async function overHTTP() {
   const keys = join(dir, "keys");
   writeFileSync(keys, `inspector ${key}\n`, { mode: 0o600 });
-  const server = spawn(brigd, ["mcp", "--http", "--listen", "tcp:127.0.0.1:0", "--api-key-file", keys, "--tools", yaml], { stdio: ["ignore", "inherit", "pipe"] });
+  const server = spawn(brigd, ["mcp", "--http", "--listen", "tcp:127.0.0.1:0", "--api-key-file", keys, "--port-host", "localhost", "--tools", yaml], { stdio: ["ignore", "inherit", "pipe"] });
   const log = [];
   const port = await new Promise((found, lost) => {
     server.on("exit", () => lost(new Error(`brigd has ended:\n${log.join("\n")}`)));

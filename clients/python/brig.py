@@ -1109,6 +1109,10 @@ class Sandbox:
         """List the processes that calls have started, those that have ended lately, too."""
         return _list(ProcessInfo, _json(self._client._call("GET", self._path + "/processes")), "processes")
 
+    def port(self, number: int) -> str:
+        """Return the URL of a port: with brigd's --port-host one that a browser opens once, else a path for calls like any other."""
+        return _field(self._client._call("POST", "%s/ports/%d" % (self._path, number)), "url", str)
+
     def freeze(self) -> None:
         """Stop the processes of a living sandbox until the next call that uses one."""
         self._client._call("POST", self._path + "/freeze")

@@ -24,6 +24,9 @@ func newServer(o front.Options, toolsFile string, b bounds) (*Server, error) {
 	if o.Changes {
 		s.tools = append(s.tools, changeTools(o.Apply)...)
 	}
+	if o.Links != nil {
+		s.tools = append(s.tools, portTools()...)
+	}
 	s.inner = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		x, _ := r.Context().Value(sessionKey{}).(*session)
 		if x == nil {

@@ -63,7 +63,7 @@ func TestListsTools(t *testing.T) {
 
 // TestToolListIsShort: each model reads the list at its start.
 func TestToolListIsShort(t *testing.T) {
-	s := service1(t, Options{Engine: newFake(), Changes: true, Apply: true}, "", ordinary)
+	s := service1(t, Options{Engine: newFake(), Changes: true, Apply: true, Links: site(t)}, "", ordinary)
 	s.OutputSchemas = false
 	client, _ := connect(t, s, nil)
 	list := must.Get(client.ListTools(t.Context(), nil))(t)

@@ -433,6 +433,14 @@ class Server(unittest.TestCase):
         self.assertEqual(run.result.status, "cancelled")
         run.cancel()  # what has ended stays so
 
+    def test_port(self) -> None:
+        with self.client.sandbox(living=True) as box:
+            box.start("exec python3 -m http.server")
+            self.assertTrue(box.port(8000).endswith("/v1/sandboxes/%s/ports/8000/" % box.id))
+            with self.assertRaises(brig.Refused) as no:
+                box.port(0)
+            self.assertEqual(no.exception.code, "bad_port")
+
     def test_sandbox(self) -> None:
         with self.client.sandbox(disk="8m", ttl="5m", files={"numbers": "3\n1\n2\n"}) as box:
             self.assertTrue(box.run(cmd=["sort", "-o", "/output/sorted", "/input/numbers"], timeout=20).ok)
