@@ -15,15 +15,13 @@ func TestAdviceAtATerminal(t *testing.T) {
 		{"echo 3 failed; exit 1", ""},
 	} {
 		at := onTerminal(t, "run", "--", "sh", "-c", c.script)
-		if at.see(c.want); c.want == "" {
-			at.exit()
-			at.mu.Lock()
-			if got := at.text.String(); strings.Contains(got, "brig:") {
+		if at.See(c.want); c.want == "" {
+			at.Exit()
+			if got := at.Shown(); strings.Contains(got, "brig:") {
 				t.Errorf("%s: %q", c.script, got)
 			}
-			at.mu.Unlock()
 			continue
 		}
-		at.exit()
+		at.Exit()
 	}
 }

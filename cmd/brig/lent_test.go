@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/test/long"
+	"brig/internal/test/pty"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,28 +20,17 @@ type terminalState struct {
 	uid, gid, access uint32
 }
 
-func (c *tty) state() (s terminalState) {
-	c.t.Helper()
+func stateOf(t *testing.T, c *pty.Terminal) (s terminalState) {
+	t.Helper()
 	var st unix.Stat_t
-	flags, err := unix.FcntlInt(c.slave.Fd(), unix.F_GETFL, 0)
+	flags, err := unix.FcntlInt(c.Slave.Fd(), unix.F_GETFL, 0)
 	if err == nil {
-		err = unix.Fstat(int(c.slave.Fd()), &st)
+		err = unix.Fstat(int(c.Slave.Fd()), &st)
 	}
 	if err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
-	return terminalState{c.termios(), flags, st.Uid, st.Gid, st.Mode}
-}
-
-// start runs a program at the terminal, which has been used before, in a session of its own.
-func (c *tty) start(args ...string) {
-	c.t.Helper()
-	c.cmd = exec.Command(args[0], args[1:]...)
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = c.slave, c.slave, c.slave
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := c.cmd.Start(); err != nil {
-		c.t.Fatal(err)
-	}
+	return terminalState{c.Modes(), flags, st.Uid, st.Gid, st.Mode}
 }
 
 // TestLentTerminal: without --tty the payload has a terminal in place of the caller's, which stays as it was.
@@ -63,19 +53,19 @@ func TestLentTerminal(t *testing.T) {
 		{[]string{"--workdir", "/no/such", "--", "true"}, 0, 125},
 	} {
 		c := onTerminal(t, "version")
-		c.exit()
-		before := c.state()
-		c.start(append([]string{brigBinary(t), "run"}, run.args...)...)
+		c.Exit()
+		before := stateOf(t, c)
+		c.Start(exec.Command(brigBinary(t), append([]string{"run"}, run.args...)...))
 		if run.sig != 0 {
-			c.see("ready")
-			if err := c.cmd.Process.Signal(run.sig); err != nil {
+			c.See("ready")
+			if err := c.Cmd.Process.Signal(run.sig); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if code := c.exit(); code != run.want {
+		if code := c.Exit(); code != run.want {
 			t.Errorf("%q: exit code %d, want %d", run.args, code, run.want)
 		}
-		if after := c.state(); after != before {
+		if after := stateOf(t, c); after != before {
 			t.Errorf("%q: the terminal is %+v, before %+v", run.args, after, before)
 		}
 	}
@@ -87,44 +77,44 @@ func TestJobInTheBackground(t *testing.T) {
 	long.Test(t) // what is typed at once after fg may still be lost on a busy machine
 	for _, tier := range []string{"", "--tier process "} {
 		c := onTerminal(t, "version")
-		c.exit()
-		before := c.state()
-		c.start("bash", "--norc", "--noprofile", "-i")
-		prompt := func() { c.see("PROMPT> ") }
-		c.keys("PS1='PRO''MPT> '\r")
+		c.Exit()
+		before := stateOf(t, c)
+		c.Start(exec.Command("bash", "--norc", "--noprofile", "-i"))
+		prompt := func() { c.See("PROMPT> ") }
+		c.Keys("PS1='PRO''MPT> '\r")
 		prompt()
 		run := brigBinary(t) + " run " + tier + "-- "
 		stopped := func() {
-			c.keys("until jobs | grep -q Stopped; do sleep 0.02; done; echo is sto''pped\r")
-			c.see("is stopped\r\n")
+			c.Keys("until jobs | grep -q Stopped; do sleep 0.02; done; echo is sto''pped\r")
+			c.See("is stopped\r\n")
 		}
-		c.keys(run + "sh -c 'while read x; do echo LOG=$x; done' &\r")
+		c.Keys(run + "sh -c 'while read x; do echo LOG=$x; done' &\r")
 		stopped()
-		c.keys("echo mi''ne\r")
-		c.see("mine\r\n")
-		c.keys("fg\r")
-		c.keys("one\r")
-		c.see("LOG=one\r\n")
-		c.keys("\x1a")
-		c.see("Stopped")
-		c.keys("bg\r")
+		c.Keys("echo mi''ne\r")
+		c.See("mine\r\n")
+		c.Keys("fg\r")
+		c.Keys("one\r")
+		c.See("LOG=one\r\n")
+		c.Keys("\x1a")
+		c.See("Stopped")
+		c.Keys("bg\r")
 		stopped()
-		c.keys("fg\r")
-		c.keys("two\r")
-		c.see("LOG=two\r\n")
-		c.keys("\x04")
+		c.Keys("fg\r")
+		c.Keys("two\r")
+		c.See("LOG=two\r\n")
+		c.Keys("\x04")
 		prompt()
-		c.keys(run + "stty -echo &\r")
+		c.Keys(run + "stty -echo &\r")
 		stopped()
-		c.keys("fg\r")
-		c.see("stty -echo\r\n")
+		c.Keys("fg\r")
+		c.See("stty -echo\r\n")
 		prompt()
-		c.keys("stty tostop; " + run + "echo OU''T &\r")
+		c.Keys("stty tostop; " + run + "echo OU''T &\r")
 		stopped()
-		c.keys("fg\r")
-		c.see("OUT\r\n")
+		c.Keys("fg\r")
+		c.See("OUT\r\n")
 		prompt()
-		c.keys("stty -tostop\r")
+		c.Keys("stty -tostop\r")
 		prompt()
 		// a shell's kill ends a job that has stopped: it sends the signal and SIGCONT
 		for _, end := range []struct{ modes, kill, job, code string }{
@@ -134,21 +124,21 @@ func TestJobInTheBackground(t *testing.T) {
 			{"", "kill", "stty -echo", "143"},
 			{"stty tostop; ", "kill", "sh -c 'echo OUT; exec sleep 1000' 2>/dev/null", "143"},
 		} {
-			c.keys(end.modes + run + end.job + " &\r")
+			c.Keys(end.modes + run + end.job + " &\r")
 			stopped()
-			c.keys(end.kill + " %1; while jobs -s | grep -q .; do sleep 0.02; done; wait $!; " +
+			c.Keys(end.kill + " %1; while jobs -s | grep -q .; do sleep 0.02; done; wait $!; " +
 				"echo code''=$?; stty -tostop\r")
-			c.see("code=" + end.code + "\r\n")
+			c.See("code=" + end.code + "\r\n")
 			prompt()
 		}
 		// one that does neither goes on
-		c.keys("stty -tostop; " + run + "sh -c 'test -t 0 -a -t 1 -a -t 2 && sleep 0.1' & wait $!; echo code''=$?\r")
-		c.see("code=0\r\n")
-		c.keys("exit 0\r")
-		if code := c.exit(); code != 0 {
+		c.Keys("stty -tostop; " + run + "sh -c 'test -t 0 -a -t 1 -a -t 2 && sleep 0.1' & wait $!; echo code''=$?\r")
+		c.See("code=0\r\n")
+		c.Keys("exit 0\r")
+		if code := c.Exit(); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
-		if after := c.state(); after != before {
+		if after := stateOf(t, c); after != before {
 			t.Errorf("the terminal is %+v, before %+v", after, before)
 		}
 	}
@@ -157,10 +147,10 @@ func TestJobInTheBackground(t *testing.T) {
 // TestPipelineAtATerminal: brig takes nothing from the terminal that its payload does not ask for: the next program may.
 func TestPipelineAtATerminal(t *testing.T) {
 	c := onTerminal(t, "version")
-	c.exit()
-	c.start("bash", "-c", `"$0" run -- sh -c "echo re''ady; sleep 0.2" | { read a; echo $a; read b </dev/tty; echo go''t=$b; }`, brigBinary(t))
-	c.see("ready\r\n")
-	c.keys("typed\r")
-	c.see("got=typed\r\n")
-	c.exit()
+	c.Exit()
+	c.Start(exec.Command("bash", "-c", `"$0" run -- sh -c "echo re''ady; sleep 0.2" | { read a; echo $a; read b </dev/tty; echo go''t=$b; }`, brigBinary(t)))
+	c.See("ready\r\n")
+	c.Keys("typed\r")
+	c.See("got=typed\r\n")
+	c.Exit()
 }

@@ -20,8 +20,8 @@ func TestStopAndContinue(t *testing.T) {
 	}
 	// no forks while it runs: a stop between vfork(2) and execve(2) leaves a shell in state D
 	c := onTerminal(t, "run", "--", "perl", "-e", `$|=1; $SIG{TERM}=sub{exit 6}; fork; while(1){print "tick\n"; select undef,undef,undef,0.02}`)
-	c.see("tick")
-	pid := c.cmd.Process.Pid
+	c.See("tick")
+	pid := c.Cmd.Process.Pid
 	must.Do(t, syscall.Kill(pid, syscall.SIGTSTP))
 	waitStopped(t, pid)
 	stopped := 0
@@ -35,12 +35,10 @@ func TestStopAndContinue(t *testing.T) {
 		t.Errorf("%d processes of the payload are stopped, want 2", stopped)
 	}
 	must.Do(t, syscall.Kill(pid, syscall.SIGCONT))
-	c.mu.Lock()
-	c.text.Reset()
-	c.mu.Unlock()
-	c.see("tick\r\ntick")
+	c.Forget()
+	c.See("tick\r\ntick")
 	must.Do(t, syscall.Kill(pid, syscall.SIGTERM))
-	if code := c.exit(); code != 6 {
+	if code := c.Exit(); code != 6 {
 		t.Errorf("exit code %d, want 6", code)
 	}
 }

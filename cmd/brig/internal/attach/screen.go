@@ -8,33 +8,27 @@ import (
 	"sync/atomic"
 
 	"brig/internal/cli"
+	"brig/internal/terminal"
 	"brig/nsjail"
 	"brig/nsjail/process"
 
 	"golang.org/x/sys/unix"
 )
 
-// Screen connects the caller's terminal to the payload's: termios(3), ioctl_tty(2). Without a terminal it is nil.
+// Screen connects the caller's terminal to the payload's. Without a terminal it is nil.
 type Screen struct {
-	in         *os.File
-	saved, raw unix.Termios
-	master     atomic.Pointer[os.File]
+	*terminal.Terminal
+	master atomic.Pointer[os.File]
 }
 
 // Terminal puts the caller's terminal into raw mode, so that every key reaches the payload's line discipline.
 func (u *SetUp) Terminal(c *nsjail.Cmd) (*Screen, error) {
-	saved, err := unix.IoctlGetTermios(int(u.std.In.Fd()), unix.TCGETS)
+	t, err := terminal.Of(u.std.In)
 	if err != nil {
 		return nil, errors.New("--tty: stdin is not a terminal; leave --tty away")
 	}
-	s := &Screen{in: u.std.In, saved: *saved, raw: *saved}
-	s.raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR |
-		unix.IGNCR | unix.ICRNL | unix.IXON
-	s.raw.Oflag &^= unix.OPOST
-	s.raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-	s.raw.Cflag = s.raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
-	s.raw.Cc[unix.VMIN], s.raw.Cc[unix.VTIME] = 1, 0
-	if err := s.set(&s.raw); err != nil {
+	s := &Screen{Terminal: t}
+	if err := s.Raw(); err != nil {
 		return nil, errors.New("--tty: cannot set the terminal: " + cli.Reason(err))
 	}
 	c.Terminal = func(master *os.File) {
@@ -46,21 +40,17 @@ func (u *SetUp) Terminal(c *nsjail.Cmd) (*Screen, error) {
 	return s, nil
 }
 
-func (s *Screen) set(t *unix.Termios) error {
-	return unix.IoctlSetTermios(int(s.in.Fd()), unix.TCSETS, t)
-}
-
 // Restore resets the caller's terminal. It has no effect if the terminal is gone.
 func (s *Screen) Restore() {
 	if s != nil {
-		_ = s.set(&s.saved)
+		s.Terminal.Restore()
 	}
 }
 
 // resume sets raw mode again, after a stop.
 func (s *Screen) resume() {
 	if s != nil {
-		_ = s.set(&s.raw)
+		_ = s.Raw() // it may be gone
 		s.resize()
 	}
 }
@@ -70,7 +60,7 @@ func (s *Screen) resize() {
 	if s == nil || s.master.Load() == nil {
 		return
 	}
-	size, err := unix.IoctlGetWinsize(int(s.in.Fd()), unix.TIOCGWINSZ)
+	size, err := s.Size()
 	if err != nil {
 		return // the terminal is gone
 	}

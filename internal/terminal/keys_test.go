@@ -1,4 +1,4 @@
-package attach
+package terminal
 
 import (
 	"bytes"
@@ -22,12 +22,12 @@ func TestKeys(t *testing.T) {
 		for _, in := range []io.Reader{bytes.NewBufferString(c.typed), iotest.OneByteReader(bytes.NewBufferString(c.typed)),
 			iotest.DataErrReader(bytes.NewBufferString(c.typed))} {
 			var done []byte
-			got, err := io.ReadAll(&keys{in: in, do: func(b byte) { done = append(done, b) }})
+			got, err := io.ReadAll(&Keys{In: in, Do: func(b byte) { done = append(done, b) }})
 			if err != nil || string(got) != c.payload || string(done) != c.escapes {
 				t.Errorf("%q: %q, escapes %q, %v; want %q, %q", c.typed, got, done, err, c.payload, c.escapes)
 			}
 		}
-		slow := iotest.OneByteReader(&keys{in: bytes.NewBufferString(c.typed), do: func(byte) {}})
+		slow := iotest.OneByteReader(&Keys{In: bytes.NewBufferString(c.typed), Do: func(byte) {}})
 		if got, err := io.ReadAll(slow); err != nil || string(got) != c.payload {
 			t.Errorf("%q, byte by byte: %q, %v; want %q", c.typed, got, err, c.payload)
 		}
@@ -38,8 +38,8 @@ func FuzzKeys(f *testing.F) {
 	f.Add([]byte("a\r~~b\r~/c"))
 	f.Add([]byte("~.\n~?~~~\x1a~"))
 	f.Fuzz(func(t *testing.T, typed []byte) {
-		whole := (&keys{do: func(byte) {}}).filter(typed)
-		one, pieces := &keys{do: func(byte) {}}, []byte(nil)
+		whole := (&Keys{Do: func(byte) {}}).filter(typed)
+		one, pieces := &Keys{Do: func(byte) {}}, []byte(nil)
 		for _, b := range typed {
 			pieces = append(pieces, one.filter([]byte{b})...)
 		}
