@@ -109,6 +109,9 @@ func (s *processes) StartProcess(ctx context.Context, c Caller, id string, r *Pr
 	if r.TTY != nil {
 		p.size = *r.TTY
 	}
+	if attached != nil && !r.Detached {
+		p.out.Follow(own) // which ends with attached
+	}
 	if r.TTY != nil || r.Stdin {
 		p.stdin = feed.New("")
 		request.StdinReader = p.stdin

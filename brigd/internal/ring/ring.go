@@ -45,12 +45,52 @@ type Ring struct {
 	next   int64   // the offset behind the last
 	ended  bool
 	grown  chan struct{} // closed when something is added; nil if nobody waits
+
+	follower context.Context // nil for none
+	read     int64           // what a Read has asked for, and so has what is before
+	taken    chan struct{}   // closed when read grows; nil if Add does not wait
+}
+
+// Follow makes Add wait for Read rather than drop what none has asked for, as long as ctx lives.
+func (r *Ring) Follow(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.follower = ctx
+}
+
+// room waits until n bytes more drop nothing that a follower has not read. The caller holds the lock.
+func (r *Ring) room(n int64) {
+	for r.follower != nil && r.follower.Err() == nil && r.next > r.read && r.next+n-r.read > size-2*piece {
+		if r.taken == nil {
+			r.taken = make(chan struct{})
+		}
+		taken, ctx := r.taken, r.follower
+		r.mu.Unlock()
+		select {
+		case <-taken:
+		case <-ctx.Done():
+		}
+		r.mu.Lock()
+	}
+}
+
+// asked notes that a reader has what is before an offset. The caller holds the lock.
+func (r *Ring) asked(offset int64) {
+	if offset <= r.read {
+		return
+	}
+	r.read = min(offset, r.next)
+	if r.taken != nil {
+		close(r.taken)
+		r.taken = nil
+	}
 }
 
 // Add appends a piece, and drops the oldest ones that are too many.
 func (r *Ring) Add(stream, data string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.room(int64(len(data)))
 	r.next += int64(len(data))
 	for data != "" {
 		n := len(r.pieces) - 1
@@ -106,6 +146,7 @@ func (r *Ring) Read(ctx context.Context, offset int64) *Part {
 		if offset < 0 {
 			offset = r.first
 		}
+		r.asked(offset)
 		if offset < r.next || r.ended || ctx.Err() != nil {
 			defer r.mu.Unlock()
 			return r.from(offset)

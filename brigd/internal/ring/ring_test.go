@@ -130,3 +130,38 @@ func FuzzRing(f *testing.F) {
 		}
 	})
 }
+
+// A follower misses nothing, however slow: what comes waits for it. Once it has gone, nothing waits.
+func TestFollow(t *testing.T) {
+	var r Ring
+	ctx, gone := context.WithCancel(context.Background())
+	r.Follow(ctx)
+	const much = 3 * size
+	added := make(chan struct{})
+	go func() {
+		for range much / 1000 {
+			r.Add("stdout", strings.Repeat("é", 500))
+		}
+		r.Add("stderr", strings.Repeat("x", size))
+		r.Add("stderr", "last")
+		close(added)
+	}()
+	var all int64
+	for at := int64(0); all < much/1000*1000; {
+		p := r.Read(context.Background(), at)
+		if p.Dropped > 0 || p.Offset != at {
+			t.Fatalf("%d bytes are dropped at %d", p.Dropped, at)
+		}
+		at, all = p.Next, all+p.Next-at
+	}
+	select {
+	case <-added:
+		t.Error("it has not waited")
+	case <-time.After(20 * time.Millisecond):
+	}
+	gone()
+	<-added
+	if next, kept := r.Bounds(); next != much/1000*1000+size+4 || kept > size {
+		t.Error(next, kept)
+	}
+}
