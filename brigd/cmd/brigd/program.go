@@ -7,6 +7,7 @@ import (
 
 	"brig/brigd/internal/auditcmd"
 	"brig/brigd/internal/batch"
+	"brig/brigd/internal/boxcmd"
 	"brig/brigd/internal/config"
 	"brig/brigd/internal/images"
 	"brig/brigd/internal/policycmd"
@@ -40,6 +41,8 @@ func program() *cli.Program {
 				batch.Usage, batch.Submit),
 			tool("map", "[FLAG...] --jobs FILE --out FILE", "run many jobs by a brigd, with progress and a plot", batch.Usage,
 				batch.Map),
+			tool("box", "new|exec|ps|logs|attach|port|rm [ARG...]", "use living sandboxes of a brigd from a terminal",
+				boxcmd.Usage, boxcmd.Run),
 			tool("queue", "[FLAG...] [result|cancel|requeue ID]", "show the queue of a brigd, and what was given up",
 				batch.Usage, batch.Queue),
 			tool("verify", "--spec FILE [FLAG...]", "perform attacks in a configuration and show what it holds",
@@ -135,7 +138,7 @@ func manualRest(m *cli.Page) {
 	m.Section("SOCKETS", strings.Join(strings.Fields(socketText), " "))
 	for _, c := range [][2]string{{"IMAGE", images.Usage}, {"POLICY", policycmd.Usage}, {"TOKEN", tokencmd.Usage},
 		{"AUDIT", auditcmd.Usage}, {"YAML", yamljson.Usage}, {"SUBMIT, MAP AND QUEUE", batch.Usage},
-		{"VERIFY", verify.Usage}} {
+		{"BOX", boxcmd.Usage}, {"VERIFY", verify.Usage}} {
 		m.Section("BRIGD " + c[0])
 		m.Verbatim(c[1])
 	}

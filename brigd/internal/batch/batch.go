@@ -1,4 +1,4 @@
-// Package batch implements brigd submit, brigd map and brigd queue, which speak to a running brigd at its Unix socket.
+// Package batch implements brigd submit, brigd map and brigd queue, which ask a running brigd.
 package batch
 
 import (
@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"slices"
@@ -17,13 +15,10 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"brig/brigd/engine"
+	"brig/brigd/internal/client"
 	"brig/brigd/internal/front"
-	"brig/brigd/internal/listen"
 	"brig/brigd/internal/verbs"
-	"brig/brigd/job"
 )
 
 // Usage is the help text.
@@ -36,10 +31,9 @@ Usage: brigd submit [FLAG...] -- COMMAND [ARG...]
        brigd map [FLAG...] --jobs FILE --out FILE
        brigd queue [FLAG...] [result|cancel|requeue ID]
 
-They speak to a brigd at a Unix socket, which has a queue (brigd serve --jetstream). $BRIGD_TOKEN is sent if it is set.
+They speak to a brigd that has a queue (brigd serve --jetstream):
 
-  --socket PATH   the socket of brigd; if left out its default one, or else /run/brigd/brigd.sock
-
+` + client.FlagsUsage + `
 submit puts a command into the queue. It runs there with brigd's defaults, whatever becomes of this program.
   --wait          wait for its end
   --key WORD      a second submit with this key is the same run
@@ -58,13 +52,12 @@ Exit codes: 0; submit --wait: as the command; map: 1 if a job was refused or can
 could not do it.
 `
 
-// client has the flags and the connection of the three commands.
-type client struct {
+// command has the flags and the connection of the three commands.
+type command struct {
+	client.Client
 	out, errs io.Writer
-	http      http.Client
-	command   []string // behind --
+	words     []string // behind --
 
-	brigd                    listen.Dialer
 	key, jobs, results, plot string
 	priority, parallel       int
 	wait, json               bool
@@ -88,22 +81,26 @@ func Queue(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 func run(name string, args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	c := &client{out: stdout, errs: stderr, priority: 3, parallel: 32}
-	c.http.Transport = &http.Transport{MaxIdleConnsPerHost: 1024, DialContext: c.dial}
+	c := &command{out: stdout, errs: stderr, priority: 3, parallel: 32}
 	if i := slices.Index(args, "--"); i >= 0 {
-		args, c.command = args[:i], args[i+1:]
+		args, c.words = args[:i], args[i+1:]
 	}
 	with := func(do func(context.Context, []string) error) func([]string) error {
-		return func(args []string) error { return do(ctx, args) }
+		return func(args []string) error {
+			if err := c.Connect(); err != nil {
+				return err
+			}
+			return do(ctx, args)
+		}
 	}
 	s := &verbs.Set{Name: "brigd", Usage: Usage, Verbs: []verbs.Verb{
-		{Name: "submit", Args: "[FLAG...] -- COMMAND", Run: with(c.submit), Flags: "socket wait key priority"},
+		{Name: "submit", Args: "[FLAG...] -- COMMAND", Run: with(c.submit), Flags: client.Flags + " wait key priority"},
 		{Name: "map", Args: "[FLAG...] --jobs FILE --out FILE", Run: with(c.mapJobs),
-			Flags: "socket jobs out parallel plot"},
-		{Name: "queue", Args: "[result|cancel|requeue ID]", Most: 2, Run: with(c.queue), Flags: "socket json"}}}
+			Flags: client.Flags + " jobs out parallel plot"},
+		{Name: "queue", Args: "[result|cancel|requeue ID]", Most: 2, Run: with(c.queue), Flags: client.Flags + " json"}}}
 	f := &s.Flags
-	for name, to := range map[string]*string{"socket": &c.brigd.Path, "key": &c.key, "jobs": &c.jobs, "out": &c.results,
-		"plot": &c.plot} {
+	c.AddFlags(f)
+	for name, to := range map[string]*string{"key": &c.key, "jobs": &c.jobs, "out": &c.results, "plot": &c.plot} {
 		f.StringVar(to, name, "", "")
 	}
 	f.IntVar(&c.priority, "priority", c.priority, "")
@@ -113,61 +110,12 @@ func run(name string, args []string, stdout, stderr io.Writer) int {
 	return s.Main(append([]string{name}, args...), stdout, stderr)
 }
 
-func (c *client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	return c.brigd.Dial(ctx)
-}
-
-// exitTimeout is the exit code of brig run for a command that its time limit has ended.
-const exitTimeout = 124
-
-// tokenVar names the variable with a capability token.
-const tokenVar = "BRIGD_TOKEN"
-
-// call sends a request and decodes the JSON answer into out, if that is not nil. A refusal is a *job.Refusal, and
-// after is when to ask again, or 0.
-func (c *client) call(ctx context.Context, method, path string, body []byte, out any, header ...string) (
-	after time.Duration, err error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://brigd"+path, bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	if bearer := os.Getenv(tokenVar); bearer != "" {
-		r.Header.Set("Authorization", "Bearer "+bearer)
-	}
-	w, err := c.http.Do(r)
-	if err != nil {
-		return time.Second, fmt.Errorf("brigd does not answer: %w", c.brigd.Explain(err))
-	}
-	defer w.Body.Close()
-	text, err := io.ReadAll(w.Body)
-	switch {
-	case err != nil:
-		return time.Second, err
-	case w.StatusCode >= 300:
-		no := &job.Refusal{Message: w.Status, Layer: "request"}
-		_ = json.Unmarshal(text, no) // without JSON, the refusal has the status only
-		if seconds, err := strconv.Atoi(w.Header.Get("Retry-After")); err == nil {
-			after = time.Duration(seconds) * time.Second
-		}
-		return after, no
-	case out == nil:
-		return 0, nil
-	}
-	return 0, json.Unmarshal(text, out)
-}
-
 // submit puts a command into the queue, and perhaps waits for it.
-func (c *client) submit(ctx context.Context, _ []string) error {
-	if len(c.command) == 0 {
+func (c *command) submit(ctx context.Context, _ []string) error {
+	if len(c.words) == 0 {
 		return errors.New("there is no command; write brigd submit -- COMMAND")
 	}
-	body, err := json.Marshal(&engine.Request{Cmd: c.command})
+	body, err := json.Marshal(&engine.Request{Cmd: c.words})
 	if err != nil {
 		return err
 	}
@@ -180,7 +128,7 @@ func (c *client) submit(ctx context.Context, _ []string) error {
 			ID    string `json:"id"`
 			State string `json:"state"`
 		}
-		_, err := c.call(ctx, "POST", "/v1/run", body, &info, append(header, "Prefer", "respond-async")...)
+		_, err := c.Call(ctx, "POST", "/v1/run", body, &info, append(header, "Prefer", "respond-async")...)
 		if err == nil && info.State == "" {
 			err = errors.New("that brigd has no queue, and has run the command; start it with --jetstream, or add --wait")
 		}
@@ -190,28 +138,23 @@ func (c *client) submit(ctx context.Context, _ []string) error {
 		return verbs.Print(c.out, "%s\n", info.ID)
 	}
 	var a engine.Response
-	if _, err := c.call(ctx, "POST", "/v1/run", body, &a, header...); err != nil {
+	if _, err := c.Call(ctx, "POST", "/v1/run", body, &a, header...); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(c.errs, a.Stderr); err != nil {
 		return err
 	}
-	if err := verbs.Print(c.out, "%s", a.Stdout); err != nil || a.ExitCode == 0 {
+	if err := verbs.Print(c.out, "%s", a.Stdout); err != nil || client.Code(&a) == 0 {
 		return err
 	}
-	switch number := unix.SignalNum(a.Signal); {
-	case a.ExitCode > 0:
-		return verbs.Exit(a.ExitCode)
-	case a.TimedOut:
-		return verbs.Exit(exitTimeout)
-	case number > 0:
-		return verbs.Exit(128 + int(number))
+	if code := client.Code(&a); code > 0 {
+		return verbs.Exit(code)
 	}
 	return fmt.Errorf("the run ended as %s", a.Status)
 }
 
 // queue shows the queue, or does something with a run of it.
-func (c *client) queue(ctx context.Context, args []string) error {
+func (c *command) queue(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return c.show(ctx)
 	}
@@ -222,29 +165,29 @@ func (c *client) queue(ctx context.Context, args []string) error {
 	switch verb, id := args[0], args[1]; verb {
 	case "result":
 		var text json.RawMessage
-		if _, err = c.call(ctx, "GET", "/v1/runs/"+id, nil, &text); err == nil {
+		if _, err = c.Call(ctx, "GET", "/v1/runs/"+id, nil, &text); err == nil {
 			err = verbs.Print(c.out, "%s\n", text)
 		}
 	case "cancel":
-		_, err = c.call(ctx, "DELETE", "/v1/runs/"+id, nil, nil)
+		_, err = c.Call(ctx, "DELETE", "/v1/runs/"+id, nil, nil)
 	case "requeue":
-		_, err = c.call(ctx, "POST", "/v1/queue/"+id+"/requeue", nil, nil)
+		_, err = c.Call(ctx, "POST", "/v1/queue/"+id+"/requeue", nil, nil)
 	default:
 		err = fmt.Errorf("%q is none of result, cancel and requeue", verb)
 	}
 	return err
 }
 
-func (c *client) show(ctx context.Context) error {
+func (c *command) show(ctx context.Context) error {
 	if c.json {
 		var text json.RawMessage
-		if _, err := c.call(ctx, "GET", "/v1/queue", nil, &text); err != nil {
+		if _, err := c.Call(ctx, "GET", "/v1/queue", nil, &text); err != nil {
 			return err
 		}
 		return verbs.Print(c.out, "%s\n", text)
 	}
 	var q front.QueueInfo
-	if _, err := c.call(ctx, "GET", "/v1/queue", nil, &q); err != nil {
+	if _, err := c.Call(ctx, "GET", "/v1/queue", nil, &q); err != nil {
 		return err
 	}
 	var b bytes.Buffer

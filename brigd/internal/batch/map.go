@@ -34,7 +34,7 @@ type line struct {
 
 // batch is one brigd map.
 type batch struct {
-	*client
+	*command
 	total int
 	begun time.Time
 
@@ -48,8 +48,8 @@ type batch struct {
 }
 
 // mapJobs runs all jobs whose results are missing.
-func (c *client) mapJobs(ctx context.Context, _ []string) (err error) {
-	if c.jobs == "" || c.results == "" || c.parallel < 1 || len(c.command) > 0 {
+func (c *command) mapJobs(ctx context.Context, _ []string) (err error) {
+	if c.jobs == "" || c.results == "" || c.parallel < 1 || len(c.words) > 0 {
 		return errors.New("write brigd map --jobs FILE --out FILE, and --parallel with a number above 0")
 	}
 	jobs, err := os.Open(c.jobs)
@@ -58,10 +58,10 @@ func (c *client) mapJobs(ctx context.Context, _ []string) (err error) {
 	}
 	defer jobs.Close()
 	var no *job.Refusal // what it refuses, each job reports
-	if _, err := c.call(ctx, "GET", "/healthz", nil, nil); err != nil && !errors.As(err, &no) {
+	if _, err := c.Call(ctx, "GET", "/healthz", nil, nil); err != nil && !errors.As(err, &no) {
 		return err
 	}
-	b := &batch{client: c, begun: time.Now()}
+	b := &batch{command: c, begun: time.Now()}
 	done, err := b.resume()
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (b *batch) do(ctx context.Context, w work) error {
 	begun := time.Now()
 	for {
 		l := line{Job: w.n, Result: &engine.Response{}}
-		after, err := b.call(ctx, "POST", "/v1/run", w.text, l.Result, key...)
+		after, err := b.Call(ctx, "POST", "/v1/run", w.text, l.Result, key...)
 		var no *job.Refusal
 		switch {
 		case ctx.Err() != nil:
