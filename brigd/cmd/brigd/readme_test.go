@@ -45,12 +45,21 @@ func TestReadme(t *testing.T) {
 	for from, to := range map[string]string{brigd(t): "bin/brigd", filepath.Join(asuser.Dir(), "clients"): "clients"} {
 		must.Do(t, os.Symlink(from, filepath.Join(d, to)))
 	}
-	// As it is pasted: one line after the other, whether or not brigd is ready.
-	script := strings.Join(lines[1:], "\n") + "\nkill $!; wait $!\n"
+	// As it is pasted: one line after the other, whether or not brigd is ready. The last goes on; the box sleeps, and is
+	// asked again.
+	script := strings.Join(lines[1:], "\n") + ` >urls &
+until grep -q 127.0.0.1: urls; do sleep .02; done
+url=$(tail -n 1 urls); curl -sS --retry 9 --retry-all-errors $url
+curl -sS -X POST --unix-socket brigd.sock http://brigd/v1/sandboxes/$box/freeze
+bin/brigd box ps; curl -sS $url; kill $(jobs -p); wait
+`
 	sh := exec.Command("bash", "-c", script)
 	sh.Dir = d
 	out, err := sh.CombinedOutput()
-	for _, want := range []string{`"stdout":"42\n"`, "\n42\n", "\nuid="} {
+	if n := strings.Count(string(out), "</html>"); n != 2 {
+		t.Errorf("the page was shown %d times", n)
+	}
+	for _, want := range []string{`"stdout":"42\n"`, "\n42\n", "Directory listing", " frozen "} {
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %v\n%s", script, err, out)
 		}
