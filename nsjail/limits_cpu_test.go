@@ -62,7 +62,7 @@ func TestLimitCPUTimeOfTree(t *testing.T) {
 	t.Parallel()
 	_, r := mustRun(t, python(t, "pass"))
 	limit := time.Second + 2*time.Duration(r.Usage.User+r.Usage.System).Round(time.Second) // seconds on an emulated machine
-	all := int(limit / (20 * time.Millisecond))                                              // together half as much again as the limit
+	all := int(limit / (20 * time.Millisecond))                                            // together half as much again as the limit
 	c := python(t, children)
 	c.Spec.Args = append(c.Spec.Args, strconv.Itoa(all))
 	c.Spec.Limits.CPUTime = spec.Duration(limit)

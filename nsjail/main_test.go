@@ -11,7 +11,7 @@ import (
 // TestMain runs the suite as root, again as an ordinary user, and the stories of limits once more as one with control
 // groups of its own: these callers take other paths through the plan.
 func TestMain(m *testing.M) {
-	os.Exit(asuser.Main(m, asuser.Build("./cmd/brig", "brig"), asuser.Delegate("^TestLimit")))
+	os.Exit(asuser.Main(m, asuser.ShareTestdata, asuser.Build("./cmd/brig", "brig"), asuser.Delegate("^TestLimit")))
 }
 
 // edit lets a test change the plan of a jail, which is then made from the host's root.

@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(asuser.Main(m, asuser.Build("./cmd/brig", "brig"), asuser.Build("./brigd/cmd/brigd", "the-brigd"), asuser.Delegate("^TestScript$/^limits")))
+	os.Exit(asuser.Main(m, asuser.ShareTestdata, asuser.Build("./cmd/brig", "brig"), asuser.Build("./brigd/cmd/brigd", "the-brigd"),
+		asuser.Delegate("^TestScript$/^limits")))
 }
 
 // brigBinary is the binary under test, which asuser has built for both users; BRIG_BIN names another.

@@ -1,7 +1,7 @@
 // Package asuser runs a test suite twice: as it was started and, where that was as root, as an ordinary user.
 //
-// A package calls Main from its TestMain. For the second run the test binary and the project's testdata are copied to
-// a directory that the user can read, since a checkout may lie below a home directory that it cannot.
+// A package calls Main from its TestMain. For the second run the test binary is copied to a directory that the user can
+// read, and with ShareTestdata the project's testdata, since a checkout may lie below a home directory that it cannot.
 package asuser
 
 import (
@@ -105,17 +105,20 @@ func Dir() string {
 	return os.Getenv(dirVar + "_FIRST")
 }
 
-// Testdata returns the project's testdata directory.
+// Testdata returns the copy of the project's testdata directory that ShareTestdata has made.
 func Testdata() string { return filepath.Join(Dir(), "testdata") }
 
-func prepare(dir string, setup []func(string) error) error {
+// ShareTestdata is a setup that copies the project's testdata directory for both runs.
+func ShareTestdata(dir string) error {
 	root, err := checkout()
-	if err == nil {
-		err = os.Chmod(dir, 0o755)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = copyTree(filepath.Join(dir, "testdata"), filepath.Join(root, "testdata"))
-	}
+	return copyTree(filepath.Join(dir, "testdata"), filepath.Join(root, "testdata"))
+}
+
+func prepare(dir string, setup []func(string) error) error {
+	err := os.Chmod(dir, 0o755)
 	for _, f := range setup {
 		if err == nil {
 			err = f(dir)

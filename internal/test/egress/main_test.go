@@ -22,5 +22,5 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(parts)); err != nil {
 		panic(err)
 	}
-	os.Exit(asuser.Main(m, asuser.Build("./cmd/brig", "brig")))
+	os.Exit(asuser.Main(m, asuser.ShareTestdata, asuser.Build("./cmd/brig", "brig")))
 }
