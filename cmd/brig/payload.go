@@ -24,7 +24,7 @@ func payload[T any, P interface {
 	*T
 	jailed
 }](name, what string) cli.Command {
-	return cli.Command{Name: name, Args: "[FLAG...] [--] COMMAND [ARG...]", What: what, Kind: cli.Payload,
+	return cli.Command{Name: name, Args: "[FLAG...] [--] COMMAND [ARG...]", What: what, Kind: cli.Payload, Jails: true,
 		Flags: func() []cli.Flag { return append(wish.NewDraft(name, nil).Flags(), P(new(T)).Flags()...) },
 		After: func(h *cli.Help) {
 			h.WriteString("\nSizes are as docker's (64k, 512m, 1g), times as Go's (500ms, 30s, 1h) or in seconds.\n" +

@@ -44,6 +44,7 @@ type Command struct {
 	What       string // one line, without a full stop
 	Run        func(args []string, std Stdio) int
 
+	Jails   bool // it starts jails, or has a server start them
 	Foreign bool // it has another program's messages and exit codes, and looks at its environment itself
 
 	Kind  Kind
@@ -147,6 +148,9 @@ func (p *Program) Main(args []string, std Stdio) int {
 		if p.Commands[i].Name == word {
 			if unknown := words.UnknownVariable(os.Environ()); unknown != "" && !p.Commands[i].Foreign {
 				return std.Fail(unknown)
+			}
+			if note := words.ForBwrap(os.Environ()); note != "" && p.Commands[i].Jails {
+				std.Say("%s", note)
 			}
 			return p.Commands[i].Run(rest, std)
 		}

@@ -20,11 +20,33 @@ func UnknownVariable(environ []string) string {
 	return ""
 }
 
-// userVariables returns the variables that users set: bwrap's (cmd/brig/internal/bwrap), the store of change sets,
-// isolate's settings, and a jail's that `brig learn` has written.
+// ForBwrap returns a note about variables that bound the jails of brig bwrap, for a command that bounds no jail by
+// them, or "". The runs of brig learn do not repeat it.
+func ForBwrap(environ []string) string {
+	var set []string
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if name == "BRIG_LEARN" {
+			return ""
+		}
+		if value != "" && slices.Contains(bwrapVariables(), name) {
+			set = append(set, name)
+		}
+	}
+	if len(set) == 0 {
+		return ""
+	}
+	return strings.Join(set, ", ") + ": read by brig bwrap alone, and without effect here"
+}
+
+// bwrapVariables returns those of cmd/brig/internal/bwrap.
+func bwrapVariables() []string {
+	return []string{"BRIG_MEMORY", "BRIG_PIDS", "BRIG_CPUS", "BRIG_TIMEOUT", "BRIG_ALLOW", "BRIG_SECCOMP", "BRIG_REPORT"}
+}
+
+// userVariables returns the variables that users set: bwrap's, the store of change sets, and isolate's settings.
 func userVariables() []string {
-	return []string{"BRIG_MEMORY", "BRIG_PIDS", "BRIG_CPUS", "BRIG_TIMEOUT", "BRIG_ALLOW", "BRIG_SECCOMP", "BRIG_REPORT",
-		"BRIG_CHANGES", "BRIG_CHANGES_KEEP", "BRIG_ISOLATE_CONFIG"}
+	return append(bwrapVariables(), "BRIG_CHANGES", "BRIG_CHANGES_KEEP", "BRIG_ISOLATE_CONFIG")
 }
 
 // internalVariable reports whether a variable is one that this project's programs, tests and scripts set for each

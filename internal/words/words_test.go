@@ -79,6 +79,23 @@ func TestShort(t *testing.T) {
 	}
 }
 
+// TestForBwrap: what is set in vain is told once, with who reads it.
+func TestForBwrap(t *testing.T) {
+	const note = ": read by brig bwrap alone, and without effect here"
+	for want, environ := range map[string][]string{
+		"BRIG_MEMORY" + note:             {"A=b", "BRIG_MEMORY=1g", "BRIG_CHANGES=/x"},
+		"BRIG_TIMEOUT, BRIG_PIDS" + note: {"BRIG_TIMEOUT=1", "BRIG_PIDS=2", "BRIG_CPUS="},
+		"":                               {"BRIG_MEMORY=1g", "BRIG_LEARN=1"},
+	} {
+		if got := ForBwrap(environ); got != want {
+			t.Errorf("%q: %q, want %q", environ, got, want)
+		}
+	}
+	if got := ForBwrap([]string{"BRIG_CHANGES=/x", "BRIG_ISOLATE_CONFIG=/y", "BRIG_TEST_X=1"}); got != "" {
+		t.Error(got)
+	}
+}
+
 func TestUnknownVariable(t *testing.T) {
 	for entry, want := range map[string]string{
 		"BRIG_MEM=200m":   "BRIG_MEM is not a variable of brig; did you mean BRIG_MEMORY?",

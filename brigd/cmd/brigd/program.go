@@ -22,6 +22,13 @@ const version = cli.Version
 
 // program returns the table of commands, in the order of help.
 func program() *cli.Program {
+	submit := tool("submit", "[FLAG...] -- COMMAND [ARG...]", "put a command into the queue of a brigd",
+		batch.Usage, batch.Submit)
+	many := tool("map", "[FLAG...] --jobs FILE --out FILE", "run many jobs by a brigd, with progress and a plot",
+		batch.Usage, batch.Map)
+	box := tool("box", "new|exec|ps|logs|attach|port|rm [ARG...]", "use living sandboxes of a brigd from a terminal",
+		boxcmd.Usage, boxcmd.Run)
+	submit.Jails, many.Jails, box.Jails = true, true, true
 	return &cli.Program{
 		Name: "brigd", Version: version, Summary: "run untrusted programs for agents and other programs that ask",
 		Commands: []cli.Command{
@@ -37,12 +44,9 @@ func program() *cli.Program {
 				tokencmd.Usage, tokencmd.Run),
 			tool("audit", "verify|show [ARG...]", "verify and show the audit log", auditcmd.Usage, auditcmd.Run),
 			tool("yaml", "FILE|-", "print a YAML file as JSON, for brig convert", yamljson.Usage, yamljson.Run),
-			tool("submit", "[FLAG...] -- COMMAND [ARG...]", "put a command into the queue of a brigd",
-				batch.Usage, batch.Submit),
-			tool("map", "[FLAG...] --jobs FILE --out FILE", "run many jobs by a brigd, with progress and a plot", batch.Usage,
-				batch.Map),
-			tool("box", "new|exec|ps|logs|attach|port|rm [ARG...]", "use living sandboxes of a brigd from a terminal",
-				boxcmd.Usage, boxcmd.Run),
+			submit,
+			many,
+			box,
 			tool("queue", "[FLAG...] [result|cancel|requeue ID]", "show the queue of a brigd, and what was given up",
 				batch.Usage, batch.Queue),
 			tool("verify", "--spec FILE [FLAG...]", "perform attacks in a configuration and show what it holds",
@@ -75,7 +79,7 @@ func examples() []cli.Example {
 
 // server returns a command that runs until a signal arrives, with the settings from its flags and its file.
 func server(name, what string, run func(*config.Config, cli.Stdio) int) cli.Command {
-	return cli.Command{Name: name, Args: "[FLAG...]", What: what, Kind: cli.Service,
+	return cli.Command{Name: name, Args: "[FLAG...]", What: what, Kind: cli.Service, Jails: true,
 		Flags: func() []cli.Flag { return config.Flags(name) },
 		After: func(h *cli.Help) {
 			h.WriteString("\nFile:\n")

@@ -50,6 +50,9 @@ func Main(args []string, std cli.Stdio) int {
 	if unknown := words.UnknownVariable(os.Environ()); unknown != "" {
 		return tell.die(errors.New(unknown))
 	}
+	if note := words.ForBwrap(os.Environ()); note != "" {
+		std.Say("%s", note)
+	}
 	if c.config, err = readConfig(root); err != nil {
 		return tell.die(err)
 	}
