@@ -150,7 +150,7 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 	a := c.Engine.Run(ctx, c.who(), r, nil)
 	if a.Error != nil {
 		a.Error = c.living.ended(r.Sandbox, c.lost(r.Sandbox, a.Error))
-		return refusal(a, a.Error)
+		return c.tool.refusal(a, a.Error)
 	}
 	a.Denials = slices.DeleteFunc(a.Denials, func(d denial.Denial) bool {
 		return d.Layer == "syscall" && slices.Contains(harmless, d.Name)
@@ -198,7 +198,7 @@ func told(a *engine.Response) []string {
 		fmt.Fprintf(&b, "A hint: %s\n", s)
 	}
 	for _, s := range a.Narrowed {
-		fmt.Fprintf(&b, "A policy changed the request: %s\n", sentence(s))
+		fmt.Fprintf(&b, "A policy changed the request: %s.\n", strings.TrimSuffix(s, "."))
 	}
 	missing := engine.Truncated{}
 	if a.Truncated != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -202,7 +203,9 @@ func shellStep(name string, members map[string]json.RawMessage) string {
 }
 
 // refuse returns the result of a refused call.
-func (c *call) refuse(no *job.Refusal) *sdk.CallToolResult { return refusal(c.tool.refused(no), no) }
+func (c *call) refuse(no *job.Refusal) *sdk.CallToolResult {
+	return c.tool.refusal(c.tool.refused(no), no)
+}
 
 // bad returns the refusal of one argument.
 func (c *call) bad(argument, message, next string) *sdk.CallToolResult {
@@ -215,9 +218,9 @@ func (c *call) failed(id string, err error) *sdk.CallToolResult {
 	return c.refuse(c.living.ended(id, c.lost(id, asRefusal(err))))
 }
 
-func refusal(structured any, no *job.Refusal) *sdk.CallToolResult {
+func (t *tool) refusal(structured any, no *job.Refusal) *sdk.CallToolResult {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Refused (%s, %s): %s\n", no.Layer, no.Code, sentence(no.Message))
+	fmt.Fprintf(&b, "Refused (%s, %s): %s\n", no.Layer, no.Code, t.sentence(no.Message))
 	if no.Rule != "" {
 		fmt.Fprintf(&b, "Rule: %s\n", no.Rule)
 	}
@@ -225,9 +228,20 @@ func refusal(structured any, no *job.Refusal) *sdk.CallToolResult {
 		b.WriteString("Next steps:\n")
 	}
 	for _, step := range no.NextSteps {
-		fmt.Fprintf(&b, "- %s\n", sentence(step))
+		fmt.Fprintf(&b, "- %s\n", t.sentence(step))
 	}
 	return result(structured, true, b.String())
+}
+
+// sentence is sentence of a text that may begin with the name of an argument, which has no other spelling.
+func (t *tool) sentence(s string) string {
+	s = strings.TrimSpace(s)
+	word := s[:strings.IndexFunc(s+" ", func(r rune) bool { return r != '_' && !unicode.IsLetter(r) })]
+	if in, ok := t.def.InputSchema.(*schema.Schema); ok && in.Properties[word] != nil ||
+		strings.HasPrefix(s[len(word):], ":") || strings.HasPrefix(s[len(word):], "[") {
+		return word + strings.TrimPrefix(sentence("X"+s[len(word):]), "X")
+	}
+	return sentence(s)
 }
 
 // sentence adds a capital letter and a full stop to a text.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -183,6 +184,36 @@ func TestRefusals(t *testing.T) {
 		if _, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: name}); err == nil {
 			t.Errorf("there is a tool %q", name)
 		}
+	}
+}
+
+// TestArgumentsKeepTheirNames: what is wrong with an argument is told by its name in JSON, which has no capital letter,
+// whatever tool has it.
+func TestArgumentsKeepTheirNames(t *testing.T) {
+	client, _ := connect(t, service1(t, Options{Engine: newFake(), Changes: true, Apply: true}, declared(), ordinary), nil)
+	wrong := 0
+	for _, tool := range must.Get(client.ListTools(t.Context(), nil))(t).Tools {
+		properties, _ := tool.InputSchema.(map[string]any)["properties"].(map[string]any)
+		for name := range properties {
+			for _, value := range []string{`{"no":[1]}`, `-1`, `"\u0000"`, `true`} {
+				a := must.Get(client.CallTool(t.Context(), &sdk.CallToolParams{Name: tool.Name,
+					Arguments: json.RawMessage(`{"` + name + `":` + value + `}`)}))(t)
+				if !a.IsError {
+					continue
+				}
+				wrong++
+				text := a.Content[0].(*sdk.TextContent).Text
+				for other := range properties {
+					capital := regexp.MustCompile(`\b` + strings.ToUpper(other[:1]) + other[1:] + `(:|\[| is | has )`)
+					if said := capital.FindString(text); said != "" {
+						t.Errorf("%s {%q: %s} is told about %q: %s", tool.Name, name, value, said, text)
+					}
+				}
+			}
+		}
+	}
+	if wrong < 200 {
+		t.Errorf("%d wrong calls were tried", wrong)
 	}
 }
 
