@@ -96,6 +96,52 @@ func startNamed(t *testing.T, dir string, call func(int, string, ...string) (*ex
 	}
 }
 
+// TestIsolateStreamsThatDoNotAnswer: a file for a stream of the program on a mount without an answer ends isolate, which
+// names the mount, and the file if it has not looked into its directory before.
+func TestIsolateStreamsThatDoNotAnswer(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root mounts it, for the user, too")
+	}
+	runtime.LockOSThread() // for good: its mounts are its own
+	must.Do(t, unix.Unshare(unix.CLONE_NEWNS))
+	must.Do(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
+	dir := t.TempDir()
+	must.Do(t, os.Chmod(filepath.Dir(dir), 0o755))
+	must.Do(t, os.MkdirAll(dir+"/w/sub", 0o777))
+	for _, uid := range []int{0, asuser.UID} {
+		own := fmt.Sprintf("%s/%d", dir, uid)
+		must.Do(t, os.Mkdir(own, 0o700))
+		must.Do(t, os.WriteFile(own+"/cf", []byte(fmt.Sprintf("box_root = %s/b\nlock_root = %s/l\n", own, own)), 0o644))
+		must.Do(t, os.Chown(own, uid, uid))
+		isolate := func(args ...string) (string, error) {
+			cmd := exec.Command(brigBinary(t), append([]string{"isolate", "-b", "7"}, args...)...)
+			cmd.Env = append(os.Environ(), "BRIG_ISOLATE_CONFIG="+own+"/cf", "HOME="+own)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+			text, err := cmd.CombinedOutput()
+			return string(text), err
+		}
+		if text, err := isolate("--init"); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		server, _ := mountFUSE(t, dir+"/w/sub", false)
+		silent := strconv.Quote(dir+"/w/sub") + " (fuse.brigtest) does not answer; "
+		for _, row := range [][3]string{
+			{"--stdin", "", `open("/in/sub/x"): ` + strconv.Quote(dir+"/w/sub/x") + ": "}, {"--stdin", ":rw", "--dir: "},
+			{"--stdout", ":rw", "--dir: "}, {"--stderr", ":rw", "--dir: "},
+		} {
+			text, err := isolate("--dir=/in="+dir+"/w"+row[1], row[0]+"=/in/sub/x", "--run", "--", "/bin/true")
+			if want := row[2] + silent; err == nil || !strings.HasPrefix(text, want) {
+				t.Errorf("uid %d, %s: %v, %q; want %q", uid, row[0], err, text, want)
+			}
+		}
+		must.Do(t, server.Close())
+		must.Do(t, unix.Unmount(dir+"/w/sub", unix.MNT_DETACH))
+		if text, err := isolate("--cleanup"); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // TestFileSystemThatDoesNotAnswer: nothing in the set-up waits for a server without a bound, and what is said names the
 // mount. The clock and signals are in force meanwhile.
 func TestFileSystemThatDoesNotAnswer(t *testing.T) {

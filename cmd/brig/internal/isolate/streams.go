@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brig/internal/sys"
+	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,6 +32,9 @@ func (id identity) openAs(places []place, name string, flags int) (*os.File, err
 	}
 	if flags != unix.O_RDONLY && !in.writable {
 		return nil, openError(name, unix.EROFS)
+	}
+	if err := nsjail.AnswerFile(path.Join(in.source, rest)); err != nil {
+		return nil, fmt.Errorf("open(\"%s\"): %w", name, err)
 	}
 	top, err := unix.Open(in.source, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
