@@ -9,7 +9,7 @@ from kernel import *
 
 for pid in filter(str.isdigit, os.listdir("/proc")):
     try:
-        if sys.argv[1] in open(f"/proc/{pid}/cmdline").read() and int(pid) != os.getpid() and "python" not in open(f"/proc/{pid}/comm").read():
+        if sys.argv[1] in open(f"/proc/{pid}/cmdline", errors="replace").read() and int(pid) != os.getpid() and "python" not in open(f"/proc/{pid}/comm", errors="replace").read():
             escaped(f"the host's process {pid} is visible")
     except OSError:
         pass
