@@ -234,7 +234,7 @@ func TestFailingProgram(t *testing.T) {
 		a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}})
 		if !a.isError || !strings.Contains(a.blocks[0], want) || strings.Contains(a.blocks[0], "exit code 0") ||
 			len(a.blocks) != 2 || a.blocks[1] != "stdout:\nok: exit code 0 after 0 s.\n" ||
-			!strings.Contains(a.blocks[0], "lacks 77 bytes") || !strings.Contains(a.blocks[0], "Timeout is 5s.") ||
+			!strings.Contains(a.blocks[0], "lacks 77 bytes") || !strings.Contains(a.blocks[0], "timeout is 5s.") ||
 			!strings.Contains(a.blocks[0], "argument network") || !strings.Contains(a.blocks[0], "\nRefused: mount (3): a jail may not.\n") ||
 			strings.Contains(a.blocks[0], "--a-flag") {
 			t.Errorf("%s: %q", status, a.blocks)
