@@ -166,6 +166,7 @@ func TestBoxStreams(t *testing.T) {
 	out.Reset()
 	c.Stdout, c.Spec.TTY = &out, true
 	c.Terminal = func(m *os.File) {
+		time.Sleep(20 * time.Millisecond) // the payload does not start before the callee has returned
 		must.Do(t, unix.IoctlSetWinsize(int(m.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 33, Col: 77}))
 	}
 	must.Get(c.Run())(t)

@@ -32,7 +32,7 @@ type Cmd struct {
 	// one goroutine writes, in the order in which the payload wrote, and the Result counts all of it as stdout.
 	Stdout, Stderr io.Writer
 	// Terminal, if set with Spec.TTY, is called with the master side of the payload's terminal before the payload starts.
-	// The callee sets its size, and again whenever that changes (ioctl_tty(2) TIOCSWINSZ).
+	// The callee sets its size, and again whenever that changes (ioctl_tty(2) TIOCSWINSZ). The start waits for its return.
 	Terminal func(master *os.File)
 
 	// NetworkLog, if set, receives one JSON line (egress.Event) for each connection and each refused attempt of a jail

@@ -1,10 +1,12 @@
 package nsjail
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/ops"
@@ -77,11 +79,13 @@ func (h *holdings) receive(p *plan.Plan, tag int, fds []int) error {
 	if h.relay.Waits() {
 		return h.relay.Serve(fds, p.Sockets.List())
 	}
+	defer launcher.CloseAll(fds[1:])
 	if err := unix.SetNonblock(fds[0], true); err != nil {
 		return errors.Join(err, unix.Close(fds[0]))
 	}
 	h.streams.Attach(os.NewFile(uintptr(fds[0]), "ptmx"))
-	return nil
+	_, err := sys.Write(fds[1], binary.NativeEndian.AppendUint64(nil, 1)) // the payload waits for it: ops.OpenTerminal
+	return err
 }
 
 // endStreams ends the copies and closes the files that are held until the jail ends.

@@ -38,7 +38,7 @@ var names = [...]struct {
 	{unix.SYS_BIND, "bind"}, {unix.SYS_LISTEN, "listen"}, {unix.SYS_RECVFROM, "recvfrom"}, {unix.SYS_SENDTO, "sendto"},
 	{unix.SYS_SETSOCKOPT, "setsockopt"},
 	{unix.SYS_CAPSET, "capset"}, {unix.SYS_CHDIR, "chdir"}, {unix.SYS_CHROOT, "chroot"}, {unix.SYS_CLOSE, "close"},
-	{unix.SYS_CLOSE_RANGE, "close_range"}, {unix.SYS_CONNECT, "connect"},
+	{unix.SYS_CLOSE_RANGE, "close_range"}, {unix.SYS_CONNECT, "connect"}, {unix.SYS_EVENTFD2, "eventfd2"},
 	{unix.SYS_DUP3, "dup3"}, {unix.SYS_EXECVE, "execve"}, {unix.SYS_EXIT_GROUP, "exit_group"}, {unix.SYS_FCHDIR, "fchdir"},
 	{unix.SYS_FCHMODAT, "fchmodat"}, {unix.SYS_FCNTL, "fcntl"},
 	{unix.SYS_FSCONFIG, "fsconfig"},

@@ -213,6 +213,7 @@ var EveryKernel = []string{"interrupts", "irq", "key-users", "keys", "locks", "s
 // Descriptor numbers that are part of a program: a control message has to name the descriptors that it passes.
 const (
 	FdCycle     = 259 // and the one after it
+	FdSeated    = 261 // by which the keeper tells that it has the jail's terminal
 	FdNamespace = 262
 	FdMaster    = 262 // of the jail's terminal, passed after fdNamespace was closed
 	FdRule      = 262 // what a Landlock rule is for, one after the other
