@@ -3,11 +3,14 @@ package mcp
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // A server that a model starts is there for its next calls, and the tools that want another jail run beside it.
 func TestRealProcesses(t *testing.T) {
-	s := service1(t, Options{Engine: realEngine(t)}, declared(), ordinary)
+	patient := ordinary
+	patient.stop = time.Minute // the server's own way out takes its time on a busy machine
+	s := service1(t, Options{Engine: realEngine(t)}, declared(), patient)
 	client, x := connect(t, s, nil)
 	other, _ := connect(t, s, nil)
 	really(t, client, "write_file", `{"path":"/work/index.html","content":"served"}`)
