@@ -212,12 +212,11 @@ var EveryKernel = []string{"interrupts", "irq", "key-users", "keys", "locks", "s
 
 // Descriptor numbers that are part of a program: a control message has to name the descriptors that it passes.
 const (
-	FdCycle     = 259 // and the one after it
-	FdSeated    = 261 // by which the keeper tells that it has the jail's terminal
-	FdNamespace = 262
-	FdMaster    = 262 // of the jail's terminal, passed after fdNamespace was closed
-	FdRule      = 262 // what a Landlock rule is for, one after the other
-	FdSockets   = 280 // the first socket that a jail passes to its keeper
+	FdCycle            = 259 // and the one after it
+	FdNamespace        = 262
+	FdMaster, FdSeated = 262, 261 // the jail's terminal, after FdNamespace was closed, and what tells that it is set up
+	FdRule             = 262      // what a Landlock rule is for, one after the other
+	FdSockets          = 280      // the first socket that a jail passes to its keeper
 )
 
 // NeededFiles is the least RLIMIT_NOFILE of the launcher: above the descriptor numbers of a program without sockets.
