@@ -114,7 +114,7 @@ func TestCountedLimits(t *testing.T) {
 		}
 	}
 	want := map[string]bool{"disk": true}
-	for _, r := range spec.LimitTable() {
+	for r := range spec.LimitTable() {
 		if r.Counted {
 			want[r.Name] = true
 		}

@@ -86,7 +86,7 @@ func TestEveryFieldOfASpecIsKnown(t *testing.T) {
 
 // TestLimitFeatures: a limit that needs a feature names one that there is.
 func TestLimitFeatures(t *testing.T) {
-	for _, r := range spec.LimitTable() {
+	for r := range spec.LimitTable() {
 		if r.Feature != "" && features[r.Feature] == "" {
 			t.Errorf("%s needs the feature %s, which there is not", r.Name, r.Feature)
 		}

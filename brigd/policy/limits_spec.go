@@ -13,7 +13,7 @@ import (
 )
 
 // limitTable returns the table of a Spec's limits, which must not be modified.
-var limitTable = sync.OnceValue(spec.LimitTable)
+var limitTable = sync.OnceValue(func() []spec.Limit { return slices.Collect(spec.LimitTable()) })
 
 var limitFields = sync.OnceValue(func() map[string]func(*nsjail.Limits) any {
 	fields := map[string]func(*nsjail.Limits) any{}

@@ -26,7 +26,7 @@ func TestGroupedFlags(t *testing.T) {
 		return false
 	}
 	grouped := map[string]bool{"pids-limit": true, "no-init": true, "tier": true}
-	for _, r := range spec.LimitTable() {
+	for r := range spec.LimitTable() {
 		if r.Mechanism != "" || r.Files != "" {
 			grouped[r.Flag] = true
 		}

@@ -146,10 +146,11 @@ func (p *Program) Main(args []string, std Stdio) int {
 	}
 	for i := range p.Commands { // before the common commands are built, which keeps a start short
 		if p.Commands[i].Name == word {
-			if unknown := words.UnknownVariable(os.Environ()); unknown != "" && !p.Commands[i].Foreign {
+			environ := os.Environ()
+			if unknown := words.UnknownVariable(environ); unknown != "" && !p.Commands[i].Foreign {
 				return std.Fail(unknown)
 			}
-			if note := words.ForBwrap(os.Environ()); note != "" && p.Commands[i].Jails {
+			if note := words.ForBwrap(environ); note != "" && p.Commands[i].Jails {
 				std.Say("%s", note)
 			}
 			return p.Commands[i].Run(rest, std)

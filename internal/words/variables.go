@@ -29,7 +29,7 @@ func ForBwrap(environ []string) string {
 		if name == "BRIG_LEARN" {
 			return ""
 		}
-		if value != "" && slices.Contains(bwrapVariables(), name) {
+		if value != "" && strings.HasPrefix(name, "BRIG_") && slices.Contains(bwrapVariables(), name) {
 			set = append(set, name)
 		}
 	}

@@ -66,7 +66,7 @@ func withoutFile(l *cgroup.Layout) (list []string) {
 	if l.Mode != cgroup.V2 || l.Dir == "" || !there("cgroup.type") { // the tree's root lacks the files of other groups
 		return nil
 	}
-	for _, row := range spec.LimitTable() {
+	for row := range spec.LimitTable() {
 		if row.Files != "" && !slices.ContainsFunc(strings.Fields(row.Files), there) {
 			list = append(list, strings.Fields(row.Mechanism)...)
 		}

@@ -38,7 +38,7 @@ func TestWithoutFile(t *testing.T) {
 	if got := withoutFile(l); got != nil {
 		t.Errorf("the root of the tree: got %q", got)
 	}
-	for _, row := range append(spec.LimitTable(), spec.Limit{Files: "cgroup.type"}) {
+	for _, row := range append(slices.Collect(spec.LimitTable()), spec.Limit{Files: "cgroup.type"}) {
 		for _, name := range strings.Fields(row.Files) {
 			must.Do(t, os.WriteFile(filepath.Join(l.Dir, name), nil, 0o600))
 		}

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -69,8 +70,8 @@ func mechanismNames() []string {
 	return names
 }
 
-// LimitTable returns the rows of all limits, in the order of the fields of Limits.
-func LimitTable() []Limit { return slices.Clone(limitRows) }
+// LimitTable yields the rows of all limits, in the order of the fields of Limits.
+func LimitTable() iter.Seq[Limit] { return slices.Values(limitRows) }
 
 // About returns Help with a reference to the limit that it names.
 func (r *Limit) About() Text {

@@ -36,7 +36,7 @@ var (
 
 // countedLimits returns the names of the limits that a Result can list as hit.
 func countedLimits() (names []string) {
-	for _, r := range spec.LimitTable() {
+	for r := range spec.LimitTable() {
 		if r.Counted {
 			names = append(names, r.Name)
 		}

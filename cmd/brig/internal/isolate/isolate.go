@@ -47,10 +47,11 @@ func Main(args []string, std cli.Stdio) int {
 	}
 	unix.Umask(0o022)
 	root := os.Geteuid() == 0
-	if unknown := words.UnknownVariable(os.Environ()); unknown != "" {
+	environ := os.Environ()
+	if unknown := words.UnknownVariable(environ); unknown != "" {
 		return tell.die(errors.New(unknown))
 	}
-	if note := words.ForBwrap(os.Environ()); note != "" {
+	if note := words.ForBwrap(environ); note != "" {
 		std.Say("%s", note)
 	}
 	if c.config, err = readConfig(root); err != nil {

@@ -25,6 +25,9 @@ func NewDraft(command string, read ReadFunc) *Draft {
 	return d
 }
 
+// mostFlags is no fewer than there are: a larger table would be copied at each start.
+const mostFlags = 96
+
 // Flags returns the flag table of run, explain and spec, which applies flags to the draft. The commands take the same
 // flags, so that a command line can be explained by changing one word.
 func (d *Draft) Flags() []cli.Flag {
@@ -34,7 +37,7 @@ func (d *Draft) Flags() []cli.Flag {
 		filter, network = &w.Tables.Seccomp, &w.Tables.Net
 	}
 	l := limits{s}
-	table := make([]cli.Flag, 0, 64)
+	table := make([]cli.Flag, 0, mostFlags)
 	for _, group := range [][]cli.Flag{d.fileFlags(), cli.InGroup("Files", w.Caches.Flags(s.mount)), envFlags(s),
 		net{s, &w.Notes}.flags(&w.Output.NetLog, network), isolationFlags(s, filter), l.usual(),
 		l.group(d.setSystemdScope), w.Output.flags(s)} {

@@ -20,8 +20,8 @@ type limits struct{ *sheet }
 
 // usual returns the flags of the common limits.
 func (l limits) usual() []cli.Flag {
-	rows := slices.DeleteFunc(spec.LimitTable(), func(r spec.Limit) bool { return r.Usual == 0 })
-	slices.SortFunc(rows, func(x, y spec.Limit) int { return x.Usual - y.Usual })
+	rows := rowsOf(true)
+	slices.SortFunc(rows, func(x, y *spec.Limit) int { return x.Usual - y.Usual })
 	return cli.InGroup("Limits", append(l.flagsOf(rows), cli.Flag{Name: "scratch", Args: "SIZE", Path: "scratch",
 		Set: func(v []string) error { return setSize(&l.spec.Scratch, v[0], "--scratch 2g") },
 		Help: "let /tmp, /work, /output, the home and /dev/shm hold SIZE together, where no other flag " +
@@ -30,8 +30,7 @@ func (l limits) usual() []cli.Flag {
 
 // group returns the flags of the other limits of the jail's control group, and of its place.
 func (l limits) group(scope func([]string) error) []cli.Flag {
-	rows := slices.DeleteFunc(spec.LimitTable(), func(r spec.Limit) bool { return r.Usual != 0 })
-	return cli.InGroup("Control group", append(l.flagsOf(rows), []cli.Flag{
+	return cli.InGroup("Control group", append(l.flagsOf(rowsOf(false)), []cli.Flag{
 		{Name: "cgroup-parent", Args: "PATH", Path: "cgroup_parent", Set: cli.Text(&l.spec.CgroupParent, "/batch.slice"),
 			Help: "make the group below this one, named as in /proc/self/cgroup, instead of brig's own"},
 		{Name: "systemd-scope", Set: scope,
@@ -39,9 +38,20 @@ func (l limits) group(scope func([]string) error) []cli.Flag {
 	}...))
 }
 
-func (l limits) flagsOf(rows []spec.Limit) (list []cli.Flag) {
-	for i := range rows {
-		list = append(list, l.limit(&rows[i])...)
+// rowsOf returns the rows of the common limits, or of the others.
+func rowsOf(usual bool) (rows []*spec.Limit) {
+	for r := range spec.LimitTable() {
+		if (r.Usual != 0) == usual {
+			row := r // the others need no memory
+			rows = append(rows, &row)
+		}
+	}
+	return rows
+}
+
+func (l limits) flagsOf(rows []*spec.Limit) (list []cli.Flag) {
+	for _, r := range rows {
+		list = append(list, l.limit(r)...)
 	}
 	return list
 }
@@ -68,7 +78,7 @@ func (l limits) limit(r *spec.Limit) []cli.Flag {
 
 // limitFlag is the dialect of the texts about limits.
 func limitFlag(r words.Ref) (string, bool) {
-	for _, l := range spec.LimitTable() {
+	for l := range spec.LimitTable() {
 		if "limits."+l.Name == r.Field {
 			return "--" + l.Flag, true
 		}
