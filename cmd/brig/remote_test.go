@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"brig/internal/test/asuser"
 	"brig/internal/test/must"
+	"brig/internal/words"
 
 	"golang.org/x/sys/unix"
 )
@@ -61,7 +61,7 @@ func mountFUSE(t *testing.T, dir string, reads bool) (server *os.File, asked cha
 // expects of each that it has given up, and that it names the flag, the file and the mount.
 func startNamed(t *testing.T, dir string, call func(int, string, ...string) (*exec.Cmd, *bytes.Buffer)) (wait func()) {
 	t.Helper()
-	silent := `"w/sub/x": ` + strconv.Quote(dir+"/w/sub") + " (fuse.brigtest) does not answer; "
+	silent := `"w/sub/x": ` + words.Quote(dir+"/w/sub") + " (fuse.brigtest) does not answer; "
 	var checks []func()
 	for _, row := range []struct{ line, env, want string }{
 		{"run --env-file w/sub/x -- true", "", "brig: --env-file: cannot read "},
@@ -124,9 +124,9 @@ func TestIsolateStreamsThatDoNotAnswer(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		server, _ := mountFUSE(t, dir+"/w/sub", false)
-		silent := strconv.Quote(dir+"/w/sub") + " (fuse.brigtest) does not answer; "
+		silent := words.Quote(dir+"/w/sub") + " (fuse.brigtest) does not answer; "
 		for _, row := range [][3]string{
-			{"--stdin", "", `open("/in/sub/x"): `}, {"--stdin", ":rw", "--dir: "},
+			{"--stdin", "", `open("/in/sub/x"): ` + words.Quote(dir+"/w/sub/x") + ": "}, {"--stdin", ":rw", "--dir: "},
 			{"--stdout", ":rw", "--dir: "}, {"--stderr", ":rw", "--dir: "},
 		} {
 			text, err := isolate("--dir=/in="+dir+"/w"+row[1], row[0]+"=/in/sub/x", "--run", "--", "/bin/true")
@@ -203,7 +203,7 @@ func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 				add(args+" --timeout 50ms", `"w/sub" `)
 			}
 			for _, args := range []string{"--input w/sub/x", "--file w/sub/x /mnt", "--rootfs w/sub/y"} {
-				add(args+" --timeout 50ms", strconv.Quote(dir+"/w/sub")+" ")
+				add(args+" --timeout 50ms", words.Quote(dir+"/w/sub")+" ")
 			}
 			for _, r := range runs {
 				if err := r.Wait(); r.ProcessState.ExitCode() != 125 || !strings.HasPrefix(r.errs.String(), r.want) {
