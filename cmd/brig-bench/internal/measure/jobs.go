@@ -45,7 +45,8 @@ func starts() (all []Dimension) {
 			[]string{"/usr/bin/cc", "-c", "-o", "/output/a.o", "/input/a.c"}, false, 0, 50, 5},
 		{"job-tree", "A job: a small tree walked", fmt.Sprintf("lists the %d files of its input", treeFiles),
 			[]string{"/usr/bin/find", "/input"}, false, 0, 80, 5},
-		{"job-usr", "A job: /usr/lib walked", "lists /usr/lib", []string{"/usr/bin/find", "/usr/lib"}, false, 0, 25, 5},
+		{"job-usr", "A job: /usr/lib walked", "lists /usr/lib", // a package may have a directory there that root alone reads
+			[]string{"/bin/sh", "-c", "/usr/bin/find /usr/lib 2>/dev/null || test -d /usr/lib"}, false, 0, 25, 5},
 	} {
 		all = append(all, p.dimension())
 	}
