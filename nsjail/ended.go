@@ -91,8 +91,8 @@ func endedOf(init int) *Ended {
 	return &e
 }
 
-// seen describes a process, and reports whether it is one that SIGKILL has ended and that nobody has waited for:
-// proc_pid_stat(5). One that has ended by itself is not ok.
+// seen describes a process: proc_pid_stat(5). killed reports whether it is a zombie that SIGKILL has ended. ok is false
+// for a process that has ended by itself, and for one that is gone.
 func seen(pid int) (p Process, killed, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	stat, err := sys.ReadFile(dir + "/stat")

@@ -32,7 +32,7 @@ type block struct {
 	signature []byte
 }
 
-// Like reports whether a text begins as tokens do, however valid it is: nobody else may see it.
+// Like reports whether a text begins as tokens do. It does not check the token.
 func Like(text string) bool { return strings.HasPrefix(text, prefix) }
 
 // signed returns the text that the signature of block i covers.

@@ -76,7 +76,8 @@ func (a *authenticator) whoIs(r *http.Request) (engine.Caller, *job.Refusal) {
 		"send the header Authorization: Bearer TOKEN")
 }
 
-// credential reports whether a header Authorization has a token or a key of brigd's, which nobody else may see.
+// credential reports whether a header Authorization has a token or a key of brigd's. Such a header is not passed in to
+// a sandbox.
 func (a *authenticator) credential(authorization string) bool {
 	scheme, word, _ := strings.Cut(authorization, " ")
 	if word = strings.TrimSpace(word); !strings.EqualFold(scheme, "Bearer") {

@@ -49,7 +49,7 @@ func success(r *nsjail.Result, err error) error {
 	return err
 }
 
-// serve starts the server and waits for the line by which it says that it listens.
+// serve starts the server in a box, and waits until it has printed that it listens.
 func serve(b *nsjail.Box) (*Server, error) {
 	out, theirs := io.Pipe()
 	c := b.Command(inside, load.Subcommand, "serve", port, "")
